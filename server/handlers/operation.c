@@ -1,0 +1,15 @@
+/* POST /v1/{operation}: hands the body to the operation of that name.
+ * What an operation means stands in api/; this only passes on. */
+#include "handlers.h"
+
+void handlers_operation(const struct handlers_request *request, struct api_reply *reply) {
+    const struct api_request api_request = {
+        .body = request->body,
+        .size = request->size,
+        .content_type = request->content_type,
+        .accept = request->accept,
+        .query = request->query,
+        .request_id = request->request_id,
+    };
+    api_operation_run(request->operation, &api_request, reply);
+}

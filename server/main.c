@@ -1,0 +1,137 @@
+/* The program: picks the subcommand, and runs the daemon from start through drain to stop.
+ * It serves nothing itself; see http.c, call.c and probe.c. */
+#define _GNU_SOURCE
+#include "call.h"
+#include "http.h"
+#include "probe.h"
+#include "settings.h"
+#include "state.h"
+
+#include "api/operation.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2 };
+
+/* A client that keeps its connection sends its next request at once, and a fresh connection its
+ * first, so a stop is complete only when nothing was open for this long. What is then still
+ * connected is idle, and is closed. */
+#define MAIN_QUIET_MS 100
+#define MAIN_TICK_MS 5
+
+static void main_help(void) {
+    fputs(
+        "skind " SKIND_VERSION ": bind matrices and skinning palettes over HTTP\n\n"
+        "  skind [FLAGS]           serve until SIGTERM or SIGINT\n"
+        "  skind call OPERATION    run one operation on standard input; see skind call --help\n"
+        "  skind probe [FLAGS]     ask the daemon at --listen whether it is alive\n\n"
+        "Flags, each also as --flag=VALUE or from the environment; a flag beats the environment:\n",
+        stdout);
+    settings_help(stdout);
+    fputs("  --help, --version\n\n"
+          "Exit status: 0 done, 1 failed, 2 wrong usage.\n",
+          stdout);
+}
+
+static long main_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits until the last request is answered, or the grace time is over. A second signal ends the
+ * process here. */
+static void main_drain(const struct http_server *server, const sigset_t *signals, long grace_ms) {
+    const struct timespec tick = {.tv_nsec = MAIN_TICK_MS * 1000000L};
+    struct http_load load = http_load(server);
+    long start_ms = main_now_ms();
+    long busy_ms = start_ms;
+    size_t requests = load.requests;
+    for (;;) {
+        long now_ms = main_now_ms();
+        load = http_load(server);
+        if (load.open_requests > 0 || load.requests != requests) {
+            requests = load.requests;
+            busy_ms = now_ms;
+        }
+        if (now_ms - busy_ms >= MAIN_QUIET_MS) {
+            return;
+        }
+        if (now_ms - start_ms >= grace_ms) {
+            fprintf(stderr, "skind: the grace time is over; requests cut: %zu\n",
+                    load.open_requests);
+            return;
+        }
+        if (sigtimedwait(signals, NULL, &tick) > 0) {
+            fputs("skind: second signal; stopped at once\n", stderr);
+            _exit(EXIT_FAILURE);
+        }
+    }
+}
+
+/* A connection is a descriptor; the soft limit is often 1,024 where the hard one is far higher. */
+static void main_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int main_serve(const struct settings *settings) {
+    struct state state = {.http_version = http_library_version()};
+    char error[HTTP_ERROR_SIZE];
+    char address[ADDRESS_TEXT_SIZE];
+    sigset_t signals;
+    int signal_number;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    main_raise_descriptor_limit();
+    struct http_server *server = http_create(settings, &state, error);
+    if (server == NULL) {
+        fprintf(stderr, "skind: %s\n", error);
+        return EXIT_FAILURE;
+    }
+    address_format(http_address(server), address);
+    printf("skind listening on http://%s\n", address);
+    fflush(stdout);
+    sigwait(&signals, &signal_number);
+    atomic_store(&state.stopping, true);
+    http_quiesce(server);
+    main_drain(server, &signals, (long)settings->grace_ms);
+    http_destroy(server);
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    api_init();
+    if (argc > 1 && strcmp(argv[1], "call") == 0) {
+        return call_main(argc - 2, argv + 2);
+    }
+    bool is_probe = argc > 1 && strcmp(argv[1], "probe") == 0;
+    int skipped = is_probe ? 2 : 1;
+    switch (settings_load(&settings, argc > 0 ? argc - skipped : 0, argv + skipped, error)) {
+    case SETTINGS_OK:
+        return is_probe ? probe_main(&settings) : main_serve(&settings);
+    case SETTINGS_HELP:
+        main_help();
+        return EXIT_SUCCESS;
+    case SETTINGS_VERSION:
+        puts("skind " SKIND_VERSION);
+        return EXIT_SUCCESS;
+    case SETTINGS_BAD:
+        fprintf(stderr, "skind: %s\n", error);
+        return EXIT_USAGE;
+    }
+    return EXIT_USAGE;
+}

@@ -1,0 +1,187 @@
+/* Reads settings by the table of settings.def. What is not in the table is refused, so that a
+ * misspelt flag is never silently ignored; it does not print and does not exit. */
+#define _GNU_SOURCE
+#include "settings.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum setting_kind { SETTING_IS_ADDRESS, SETTING_IS_COUNT };
+
+struct setting {
+    const char *flag;
+    const char *environment;
+    enum setting_kind kind;
+    size_t offset; /* of the field in struct settings */
+    uint64_t minimum;
+    uint64_t maximum;
+    const char *initial;
+    const char *unit;
+    const char *help;
+};
+
+static const struct setting settings_table[] = {
+#define SETTING_ADDRESS(field, flag, environment, initial, help)                                   \
+    {flag, environment, SETTING_IS_ADDRESS, offsetof(struct settings, field), 0, 0, initial,       \
+     "",   help},
+#define SETTING_COUNT(field, flag, environment, minimum, maximum, initial, unit, help)             \
+    {flag,    environment, SETTING_IS_COUNT, offsetof(struct settings, field),                     \
+     minimum, maximum,     #initial,         unit,                                                 \
+     help},
+#include "settings.def"
+#undef SETTING_ADDRESS
+#undef SETTING_COUNT
+};
+
+#define SETTINGS_COUNT (sizeof settings_table / sizeof settings_table[0])
+
+static bool setting_parse_count(const struct setting *setting, const char *text, size_t *count) {
+    uint64_t value = 0;
+    if (*text == '\0') {
+        return false;
+    }
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at < '0' || *at > '9' || value > setting->maximum) {
+            return false;
+        }
+        value = value * 10 + (uint64_t)(*at - '0');
+    }
+    if (value < setting->minimum || value > setting->maximum) {
+        return false;
+    }
+    *count = (size_t)value;
+    return true;
+}
+
+/* source is the flag or the variable that the text came from. */
+static enum settings_result setting_store(const struct setting *setting, struct settings *settings,
+                                          const char *source, const char *text,
+                                          char error[SETTINGS_ERROR_SIZE]) {
+    char *field = (char *)settings + setting->offset;
+    switch (setting->kind) {
+    case SETTING_IS_ADDRESS:
+        if (address_parse(text, (struct address *)(void *)field)) {
+            return SETTINGS_OK;
+        }
+        snprintf(error, SETTINGS_ERROR_SIZE, "%s: '%.80s' is not " ADDRESS_FORM, source, text);
+        break;
+    case SETTING_IS_COUNT:
+        if (setting_parse_count(setting, text, (size_t *)(void *)field)) {
+            return SETTINGS_OK;
+        }
+        snprintf(error, SETTINGS_ERROR_SIZE,
+                 "%s: '%.80s' is not a number from %" PRIu64 " to %" PRIu64 " (%s)", source, text,
+                 setting->minimum, setting->maximum, setting->unit);
+        break;
+    }
+    return SETTINGS_BAD;
+}
+
+static enum settings_result settings_load_environment(struct settings *settings,
+                                                      char error[SETTINGS_ERROR_SIZE]) {
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        const struct setting *setting = &settings_table[i];
+        const char *text = getenv(setting->environment);
+        if (text != NULL && *text != '\0' &&
+            setting_store(setting, settings, setting->environment, text, error) != SETTINGS_OK) {
+            return SETTINGS_BAD;
+        }
+    }
+    return SETTINGS_OK;
+}
+
+/* The row of the flag that the argument begins with; *value is what follows '=', else NULL. */
+static const struct setting *settings_find(const char *argument, const char **value) {
+    size_t size = strcspn(argument, "=");
+    *value = argument[size] == '=' ? argument + size + 1 : NULL;
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        const char *flag = settings_table[i].flag;
+        if (strlen(flag) == size && memcmp(flag, argument, size) == 0) {
+            return &settings_table[i];
+        }
+    }
+    return NULL;
+}
+
+static enum settings_result settings_load_flags(struct settings *settings, int argc,
+                                                char *const *argv,
+                                                char error[SETTINGS_ERROR_SIZE]) {
+    for (int i = 0; i < argc; i++) {
+        const char *value;
+        const struct setting *setting = settings_find(argv[i], &value);
+        if (setting == NULL) {
+            snprintf(error, SETTINGS_ERROR_SIZE, "'%.80s' is not known; see skind --help", argv[i]);
+            return SETTINGS_BAD;
+        }
+        if (value == NULL && i + 1 == argc) {
+            snprintf(error, SETTINGS_ERROR_SIZE, "%s: a value must follow", setting->flag);
+            return SETTINGS_BAD;
+        }
+        value = value != NULL ? value : argv[++i];
+        if (setting_store(setting, settings, setting->flag, value, error) != SETTINGS_OK) {
+            return SETTINGS_BAD;
+        }
+    }
+    return SETTINGS_OK;
+}
+
+/* Help comes before all else: it is what one asks for when a setting is wrong. */
+static enum settings_result settings_asked_only(int argc, char *const *argv) {
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return SETTINGS_HELP;
+        }
+        if (strcmp(argv[i], "--version") == 0) {
+            return SETTINGS_VERSION;
+        }
+    }
+    return SETTINGS_OK;
+}
+
+enum settings_result settings_load(struct settings *settings, int argc, char *const *argv,
+                                   char error[SETTINGS_ERROR_SIZE]) {
+    memset(settings, 0, sizeof *settings);
+    error[0] = '\0';
+    enum settings_result result = settings_asked_only(argc, argv);
+    if (result != SETTINGS_OK) {
+        return result;
+    }
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        const struct setting *setting = &settings_table[i];
+        if (setting_store(setting, settings, setting->flag, setting->initial, error) !=
+            SETTINGS_OK) {
+            return SETTINGS_BAD;
+        }
+    }
+    result = settings_load_environment(settings, error);
+    if (result != SETTINGS_OK) {
+        return result;
+    }
+    return settings_load_flags(settings, argc, argv, error);
+}
+
+static void setting_help(const struct setting *setting, FILE *out) {
+    char left[64] = "";
+    switch (setting->kind) {
+    case SETTING_IS_ADDRESS:
+        snprintf(left, sizeof left, "%s ADDRESS:PORT", setting->flag);
+        fprintf(out, "  %-28s %s\n  %-28s %s; default %s\n", left, setting->help, "",
+                setting->environment, setting->initial);
+        break;
+    case SETTING_IS_COUNT:
+        snprintf(left, sizeof left, "%s N", setting->flag);
+        fprintf(out, "  %-28s %s\n  %-28s %s; %" PRIu64 " to %" PRIu64 " %s, default %s\n", left,
+                setting->help, "", setting->environment, setting->minimum, setting->maximum,
+                setting->unit, setting->initial);
+        break;
+    }
+}
+
+void settings_help(FILE *out) {
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        setting_help(&settings_table[i], out);
+    }
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Drives the daemon named by SKIND from outside, with curl, raw sockets, Python and node, and ends
+# with "N passed, N failed". What an operation computes is tested elsewhere; here it is that the
+# answer gets through.
+set -u
+. "$(dirname "$0")/harness.sh"
+. "$here/requests.sh"
+. "$here/operations.sh"
+. "$here/process.sh"
+. "$here/commands.sh"
+
+# the functions of a file that are cases, in the order in which they stand there
+cases_of() {
+    sed -nE 's/^(case_[a-z0-9_]+)\(\) \{.*/\1/p' "$here/$1"
+}
+
+body_limit=200000
+daemon_start --max-body-bytes "$body_limit" --threads 2 || exit 1
+for name in $(cases_of requests.sh) $(cases_of operations.sh); do
+    run_case "$name"
+done
+adopt framing python3 "$here/framing.py" "$port"
+adopt "python clients" python3 "$here/clients.py" "$port" "$body_limit"
+if command -v node >/dev/null; then
+    adopt "node clients" node "$here/clients.js" "$port" "$body_limit"
+else
+    echo "# node is not installed: its cases are left out"
+fi
+daemon_stop
+case_stop_after_all_cases() {
+    is "exit status" "$daemon_status" 0
+}
+run_case case_stop_after_all_cases
+
+# these start daemons of their own
+for name in $(cases_of process.sh) $(cases_of commands.sh); do
+    run_case "$name"
+done
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

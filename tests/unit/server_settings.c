@@ -1,0 +1,185 @@
+/* Settings from flags and environment, and the addresses among them.
+ * What the daemon does with them is tested over HTTP. */
+#define _GNU_SOURCE
+#include "server/settings.h"
+#include "tests/check.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const char *const variables[] = {
+#define SETTING_ADDRESS(field, flag, environment, initial, help) environment,
+#define SETTING_COUNT(field, flag, environment, minimum, maximum, initial, unit, help) environment,
+#include "server/settings.def"
+#undef SETTING_ADDRESS
+#undef SETTING_COUNT
+};
+
+static int clear_environment(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        unsetenv(variables[i]);
+    }
+    return 0;
+}
+
+static enum settings_result load(struct settings *settings, const char *first, const char *second,
+                                 char error[SETTINGS_ERROR_SIZE]) {
+    char *const argv[] = {(char *)first, (char *)second, NULL};
+    int argc = first == NULL ? 0 : second == NULL ? 1 : 2;
+    return settings_load(settings, argc, argv, error);
+}
+
+static void test_defaults(void **state) {
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    char address[ADDRESS_TEXT_SIZE];
+    (void)state;
+    assert_int_equal(load(&settings, NULL, NULL, error), SETTINGS_OK);
+    address_format(&settings.listen, address);
+    assert_string_equal(address, "127.0.0.1:8080");
+    assert_int_equal(settings.threads, 0);
+    assert_int_equal(settings.max_body_bytes, 16 * 1024 * 1024);
+}
+
+static void test_flag_beats_environment_beats_default(void **state) {
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    (void)state;
+    setenv("SKIND_THREADS", "3", 1);
+    assert_int_equal(load(&settings, NULL, NULL, error), SETTINGS_OK);
+    assert_int_equal(settings.threads, 3);
+    assert_int_equal(load(&settings, "--threads", "4", error), SETTINGS_OK);
+    assert_int_equal(settings.threads, 4);
+    assert_int_equal(load(&settings, "--threads=5", "--threads=6", error), SETTINGS_OK);
+    assert_int_equal(settings.threads, 6);
+    setenv("SKIND_THREADS", "", 1);
+    assert_int_equal(load(&settings, NULL, NULL, error), SETTINGS_OK);
+    assert_int_equal(settings.threads, 0);
+}
+
+static void test_bounds_are_inclusive(void **state) {
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    (void)state;
+    assert_int_equal(load(&settings, "--threads", "256", error), SETTINGS_OK);
+    assert_int_equal(load(&settings, "--threads", "257", error), SETTINGS_BAD);
+    assert_int_equal(load(&settings, "--max-body-bytes", "1", error), SETTINGS_OK);
+    assert_int_equal(load(&settings, "--max-body-bytes", "0", error), SETTINGS_BAD);
+    assert_int_equal(load(&settings, "--max-body-bytes", "1073741824", error), SETTINGS_OK);
+    assert_int_equal(settings.max_body_bytes, 1073741824);
+    assert_int_equal(load(&settings, "--max-body-bytes", "1073741825", error), SETTINGS_BAD);
+}
+
+static void test_bad_values_are_named_with_their_range(void **state) {
+    static const char *const bad[] = {"",   "x",    "-1",  "+1",  "1 ",
+                                      " 1", "0x10", "1e2", "3.0", "18446744073709551617"};
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(load(&settings, "--threads", bad[i], error), SETTINGS_BAD);
+        assert_non_null(strstr(error, "--threads"));
+        assert_non_null(strstr(error, "from 0 to 256 (threads)"));
+    }
+    setenv("SKIND_IDLE_TIMEOUT_S", "3601", 1);
+    assert_int_equal(load(&settings, NULL, NULL, error), SETTINGS_BAD);
+    assert_non_null(strstr(error, "SKIND_IDLE_TIMEOUT_S"));
+    assert_non_null(strstr(error, "from 1 to 3600 (seconds)"));
+}
+
+static void test_unknown_flags_are_refused(void **state) {
+    static const char *const bad[] = {"--thread", "--threadss", "-threads", "threads",
+                                      "--",       "",           "--listen-"};
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(load(&settings, bad[i], "1", error), SETTINGS_BAD);
+        assert_non_null(strstr(error, "is not known"));
+    }
+    assert_int_equal(load(&settings, "--threads", NULL, error), SETTINGS_BAD);
+    assert_non_null(strstr(error, "a value must follow"));
+}
+
+static void test_help_and_version_come_before_faults(void **state) {
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    (void)state;
+    setenv("SKIND_THREADS", "x", 1);
+    assert_int_equal(load(&settings, "--help", NULL, error), SETTINGS_HELP);
+    assert_int_equal(load(&settings, "--nonsense", "-h", error), SETTINGS_HELP);
+    assert_int_equal(load(&settings, "--version", NULL, error), SETTINGS_VERSION);
+}
+
+static void test_addresses_read_back(void **state) {
+    static const struct {
+        const char *text;
+        const char *back;
+    } rows[] = {
+        {"127.0.0.1:8080", "127.0.0.1:8080"}, {"0.0.0.0:0", "0.0.0.0:0"},
+        {"localhost:1", "127.0.0.1:1"},       {"255.255.255.255:65535", "255.255.255.255:65535"},
+        {"[::1]:8080", "[::1]:8080"},         {"[::]:0", "[::]:0"},
+        {"[0:0:0:0:0:0:0:1]:80", "[::1]:80"}, {"[fe80::ABCD]:9", "[fe80::abcd]:9"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct address address;
+        char text[ADDRESS_TEXT_SIZE];
+        assert_true(address_parse(rows[i].text, &address));
+        address_format(&address, text);
+        assert_string_equal(text, rows[i].back);
+        address_port_set(&address, 1234);
+        assert_int_equal(address_port(&address), 1234);
+    }
+}
+
+static void test_bad_addresses_are_refused(void **state) {
+    static const char *const bad[] = {
+        "",
+        "8080",
+        ":8080",
+        "localhost",
+        "127.0.0.1",
+        "127.1:80",
+        "1.2.3.4:",
+        "1.2.3.4:a",
+        "1.2.3.4:65536",
+        "1.2.3.4:100000",
+        "1.2.3.4:-1",
+        "1.2.3.4: 1",
+        "1.2.3.256:1",
+        "::1:80",
+        "[::1]",
+        "[::1:80",
+        "::1]:80",
+        "[]:80",
+        "[1.2.3.4]:80",
+        "example.org:80",
+        "[::g]:80",
+        "1.2.3.4:080808",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct address address = {.size = 77};
+        if (address_parse(bad[i], &address)) {
+            print_error("taken: '%s'\n", bad[i]);
+            fail();
+        }
+        assert_int_equal(address.size, 77);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_defaults, clear_environment),
+        cmocka_unit_test_setup(test_flag_beats_environment_beats_default, clear_environment),
+        cmocka_unit_test_setup(test_bounds_are_inclusive, clear_environment),
+        cmocka_unit_test_setup(test_bad_values_are_named_with_their_range, clear_environment),
+        cmocka_unit_test_setup(test_unknown_flags_are_refused, clear_environment),
+        cmocka_unit_test_setup(test_help_and_version_come_before_faults, clear_environment),
+        cmocka_unit_test_setup(test_addresses_read_back, clear_environment),
+        cmocka_unit_test_setup(test_bad_addresses_are_refused, clear_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
