@@ -95,7 +95,7 @@ $(build)/tests/unit/server_%: $(build)/tests/unit/server_%.o $(server_test_obj) 
 # each allocation of ours can be made to fail
 $(build)/tests/unit/api_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-.PRECIOUS: $(build)/tests/unit/%.o
+.SECONDARY: # keep the tests' objects
 
 unit-build: $(unit_bin)
 

@@ -17,7 +17,7 @@ done < <(includes $(sources lib) | grep -vE '["<](lib/)?[a-z0-9_]+\.h"|<(float|l
 while IFS= read -r line; do
     fault "lib includes api or server: $line"
 done < <(includes $(sources lib) | grep -E '"(\.\./)?(api|server)/')
-allowed='^(skin_.*|mem(cpy|set|cmp|move)|fma|fabs|frexp|ldexp|scalbn|sqrt|isfinite|__stack_chk_fail|__mem.*_chk|_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|getenv|strcmp)$'
+allowed='^(skin_.*|mem(cpy|set|cmp|move)|fma|fabs|fmax|fmin|frexp|ldexp|scalbn|sqrt|isfinite|__stack_chk_fail|__mem.*_chk|_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|getenv|strcmp)$'
 while IFS= read -r symbol; do
     fault "libskin.a needs the symbol $symbol"
 done < <(nm -u "$build/libskin.a" 2>/dev/null | awk '$1 == "U" {print $2}' | sort -u | grep -vE "$allowed")
