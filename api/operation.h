@@ -36,6 +36,19 @@ struct api_member {
     bool required;
 };
 
+/* A request that falls into items which can run at the same time, on any threads and in any order:
+ * open on one thread, run once for each item, close on one thread. */
+struct api_fan {
+    /* Reads as much of the request as it takes to know its items. NULL: the reply is set, and
+     * nothing else is due. The request must stay until close or destroy. */
+    void *(*open)(const struct api_request *request, size_t *item_count, struct api_reply *reply);
+    void (*run)(void *state, size_t index);
+    /* All items have run: sets the reply and frees the state. */
+    void (*close)(void *state, struct api_reply *reply);
+    /* Frees the state, whichever items have run. */
+    void (*destroy)(void *state);
+};
+
 struct api_operation {
     const char *name; /* also the path: POST /v1/NAME */
     const char *summary;
@@ -43,6 +56,8 @@ struct api_operation {
     const char *const *parameters;    /* of the query, ends with NULL; for octet bodies */
     void (*run)(struct api_call *call);
     void (*run_octets)(struct api_call *call); /* NULL: takes and gives JSON only */
+    /* How a request falls into items, or NULL when this one does not; may itself be NULL. */
+    const struct api_fan *(*fan)(const struct api_request *request);
 };
 
 /* Once, before anything else here and before there are threads. */

@@ -6,10 +6,11 @@
 
 #include "admit.h"
 #include "listen.h"
+#include "processors.h"
+#include "work.h"
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@
 
 struct http_server {
     const struct settings *settings;
-    const struct state *state;
+    struct state *state;
     struct address address;
     struct MHD_Daemon **daemons;
     int *sockets;
@@ -42,9 +43,13 @@ struct http_server {
 };
 
 struct http_request {
+    struct work work; /* its way through the pool; the first member */
     struct http_server *server;
+    struct MHD_Connection *connection;
     bool has_begun;
-    bool closes; /* the connection must not serve another request */
+    bool has_result; /* back from the pool: work.reply is set */
+    size_t held;     /* bytes counted in state.inflight_bytes */
+    bool closes;     /* the connection must not serve another request */
     char request_id[API_MAX_REQUEST_ID_SIZE + 1];
     enum api_code code; /* API_OK, or the problem to answer with once the body is through */
     const char *detail;
@@ -97,8 +102,8 @@ static void http_request_id_make(struct http_request *request, uint64_t number) 
 
 /* ---- Replies ---- */
 
-static enum MHD_Result http_respond(struct MHD_Connection *connection, unsigned status,
-                                    struct MHD_Response *response) {
+static enum MHD_Result http_queue(struct MHD_Connection *connection, unsigned status,
+                                  struct MHD_Response *response) {
     if (response == NULL) {
         return MHD_NO;
     }
@@ -115,7 +120,7 @@ static enum MHD_Result http_respond_exhausted(struct MHD_Connection *connection)
         MHD_add_response_header(response, "Retry-After", "1");
         MHD_add_response_header(response, "Connection", "close");
     }
-    return http_respond(connection, 503, response);
+    return http_queue(connection, 503, response);
 }
 
 static void http_add_headers(const struct http_request *request, const struct api_reply *reply,
@@ -153,7 +158,7 @@ static enum MHD_Result http_respond_reply(const struct http_request *request,
         api_buffer_init(&reply->body, 0); /* the response owns its bytes now */
     }
     api_reply_finish(reply);
-    return http_respond(connection, status, response);
+    return http_queue(connection, status, response);
 }
 
 static enum MHD_Result http_respond_problem(const struct http_request *request,
@@ -163,12 +168,26 @@ static enum MHD_Result http_respond_problem(const struct http_request *request,
     return http_respond_reply(request, connection, &reply);
 }
 
-static enum MHD_Result http_respond_handler(struct http_request *request,
-                                            struct MHD_Connection *connection) {
-    double nothing = 0; /* what the body of a request without one points to */
-    struct api_reply reply;
+/* ---- Inline, or by way of the pool ---- */
+
+static void http_request_release(struct http_request *request) {
+    api_buffer_finish(&request->body);
+    atomic_fetch_sub(&request->server->state->inflight_bytes, request->held);
+    request->held = 0;
+}
+
+static void http_request_refuse(struct http_request *request, enum api_code code,
+                                const char *detail) {
+    request->code = code;
+    request->detail = detail;
+    http_request_release(request);
+}
+
+static void http_request_describe(const struct http_request *request,
+                                  struct handlers_request *handlers_request) {
+    static double nothing; /* what the body of a request without one points to; never written */
     const struct admission *admission = &request->admission;
-    const struct handlers_request handlers_request = {
+    *handlers_request = (struct handlers_request){
         .state = request->server->state,
         .name = admission->match.name,
         .query = request->query,
@@ -179,8 +198,74 @@ static enum MHD_Result http_respond_handler(struct http_request *request,
         .body = request->body.size > 0 ? request->body.data : (char *)&nothing,
         .size = request->body.size,
     };
-    admission->match.route->run(&handlers_request, &reply);
+}
+
+static enum MHD_Result http_respond_inline(const struct http_request *request,
+                                           struct MHD_Connection *connection) {
+    struct handlers_request handlers_request;
+    struct api_reply reply;
+    http_request_describe(request, &handlers_request);
+    request->admission.match.route->run(&handlers_request, &reply);
     return http_respond_reply(request, connection, &reply);
+}
+
+/* On a worker. Behind the resume the request may be answered and freed at any moment. */
+static void http_work_finished(struct work *work) {
+    struct http_request *request = (struct http_request *)work;
+    request->has_result = true;
+    MHD_resume_connection(request->connection);
+}
+
+static int http_socket(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info != NULL ? info->connect_fd : -1;
+}
+
+/* Suspends first: a worker may be done, and resume, before submit returns. */
+static enum MHD_Result http_respond_later(struct http_request *request,
+                                          struct MHD_Connection *connection) {
+    const struct http_server *server = request->server;
+    struct work *work = &request->work;
+    if (!pool_reserve(server->state->pool)) {
+        http_request_refuse(request, API_OVERLOADED, "The queue is full.");
+        return http_respond_problem(request, connection);
+    }
+    request->connection = connection;
+    http_request_describe(request, &work->request);
+    work->run = request->admission.match.route->run;
+    work->socket_fd = http_socket(connection);
+    work->deadline_ns = work_now_ns() + server->settings->deadline_ms * 1000000U;
+    work->finished = http_work_finished;
+    MHD_suspend_connection(connection);
+    work_submit(work, server->state->pool);
+    return MHD_YES;
+}
+
+static bool http_request_is_small(const struct http_request *request) {
+    struct handlers_request handlers_request;
+    const struct api_operation *operation = request->admission.match.operation;
+    if (operation == NULL) {
+        return true;
+    }
+    if (request->body.size > request->server->settings->inline_max_bytes) {
+        return false;
+    }
+    http_request_describe(request, &handlers_request);
+    const struct api_request api_request = handlers_api_request(&handlers_request);
+    return operation->fan == NULL || operation->fan(&api_request) == NULL;
+}
+
+static enum MHD_Result http_respond(struct http_request *request,
+                                    struct MHD_Connection *connection) {
+    if (request->has_result) {
+        return http_respond_reply(request, connection, &request->work.reply);
+    }
+    if (request->code != API_OK) {
+        return http_respond_problem(request, connection);
+    }
+    return http_request_is_small(request) ? http_respond_inline(request, connection)
+                                          : http_respond_later(request, connection);
 }
 
 /* ---- The way of a request ---- */
@@ -215,18 +300,14 @@ static void http_request_finish(void *context, struct MHD_Connection *connection
     (void)connection;
     (void)reason;
     if (request != NULL) {
-        api_buffer_finish(&request->body);
+        http_request_release(request);
+        if (request->has_result) {
+            api_reply_finish(&request->work.reply);
+        }
         free(request);
         atomic_fetch_sub(&server->open_requests, 1);
         *place = NULL;
     }
-}
-
-static void http_request_refuse(struct http_request *request, enum api_code code,
-                                const char *detail) {
-    request->code = code;
-    request->detail = detail;
-    api_buffer_finish(&request->body);
 }
 
 static enum MHD_Result http_collect_header(void *context, enum MHD_ValueKind kind, const char *name,
@@ -315,6 +396,12 @@ static enum MHD_Result http_request_take(struct http_request *request, const cha
         first = first < HTTP_FIRST_BODY_CAPACITY ? first : HTTP_FIRST_BODY_CAPACITY;
         api_buffer_reserve(body, (size_t)first);
     }
+    request->held += size;
+    if (atomic_fetch_add(&request->server->state->inflight_bytes, size) + size >
+        request->server->settings->max_inflight_bytes) {
+        http_request_refuse(request, API_OVERLOADED, "The server holds all the bytes it may.");
+        return MHD_YES;
+    }
     api_buffer_append(body, data, size);
     if (body->failed) {
         http_request_refuse(request, API_OVERLOADED, "The server is out of memory.");
@@ -340,29 +427,16 @@ static enum MHD_Result http_handle(void *context, struct MHD_Connection *connect
         *size = 0;
         return http_request_take(request, data, taken);
     }
-    if (request->code != API_OK) {
-        return http_respond_problem(request, connection);
-    }
-    return http_respond_handler(request, connection);
+    return http_respond(request, connection);
 }
 
 /* ---- Start and stop ---- */
 
-static size_t http_thread_count(const struct settings *settings) {
-    cpu_set_t set;
-    if (settings->threads > 0) {
-        return settings->threads;
-    }
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        return (size_t)CPU_COUNT(&set);
-    }
-    return 1; /* more processors than cpu_set_t holds: the operator sets --threads */
-}
-
 static struct MHD_Daemon *http_start_daemon(struct http_server *server, int socket_fd) {
     const struct settings *settings = server->settings;
     size_t connections = (settings->max_connections + server->count - 1) / server->count;
-    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    unsigned flags =
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME;
     /* clang-format off */
     return MHD_start_daemon(
         flags, 0, NULL, NULL, http_handle, server,
@@ -398,10 +472,10 @@ static bool http_start(struct http_server *server, char error[HTTP_ERROR_SIZE]) 
     return true;
 }
 
-struct http_server *http_create(const struct settings *settings, const struct state *state,
+struct http_server *http_create(const struct settings *settings, struct state *state,
                                 char error[HTTP_ERROR_SIZE]) {
     struct http_server *server = calloc(1, sizeof *server);
-    size_t count = http_thread_count(settings);
+    size_t count = settings->threads > 0 ? settings->threads : processors_allowed();
     if (server != NULL) {
         server->settings = settings;
         server->state = state;

@@ -14,7 +14,7 @@ struct http_server;
 
 /* Listens and serves until http_destroy, on threads of its own; they inherit the signal mask.
  * settings and state must outlive it. NULL on failure; the error text then says why. */
-struct http_server *http_create(const struct settings *settings, const struct state *state,
+struct http_server *http_create(const struct settings *settings, struct state *state,
                                 char error[HTTP_ERROR_SIZE]);
 
 /* Where it listens, with the real port. */

@@ -4,6 +4,7 @@
 #include "call.h"
 #include "http.h"
 #include "probe.h"
+#include "processors.h"
 #include "settings.h"
 #include "state.h"
 
@@ -46,7 +47,8 @@ static long main_now_ms(void) {
 
 /* Waits until the last request is answered, or the grace time is over. A second signal ends the
  * process here. */
-static void main_drain(const struct http_server *server, const sigset_t *signals, long grace_ms) {
+static void main_drain(const struct http_server *server, struct pool *pool, const sigset_t *signals,
+                       long grace_ms) {
     const struct timespec tick = {.tv_nsec = MAIN_TICK_MS * 1000000L};
     struct http_load load = http_load(server);
     long start_ms = main_now_ms();
@@ -59,7 +61,7 @@ static void main_drain(const struct http_server *server, const sigset_t *signals
             requests = load.requests;
             busy_ms = now_ms;
         }
-        if (now_ms - busy_ms >= MAIN_QUIET_MS) {
+        if (now_ms - busy_ms >= MAIN_QUIET_MS && pool_load(pool).tasks == 0) {
             return;
         }
         if (now_ms - start_ms >= grace_ms) {
@@ -95,8 +97,15 @@ static int main_serve(const struct settings *settings) {
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
     main_raise_descriptor_limit();
+    state.pool = pool_create(settings->workers > 0 ? settings->workers : processors_allowed(),
+                             settings->queue);
+    if (state.pool == NULL) {
+        fputs("skind: cannot start the worker threads\n", stderr);
+        return EXIT_FAILURE;
+    }
     struct http_server *server = http_create(settings, &state, error);
     if (server == NULL) {
+        pool_destroy(state.pool);
         fprintf(stderr, "skind: %s\n", error);
         return EXIT_FAILURE;
     }
@@ -106,7 +115,14 @@ static int main_serve(const struct settings *settings) {
     sigwait(&signals, &signal_number);
     atomic_store(&state.stopping, true);
     http_quiesce(server);
-    main_drain(server, &signals, (long)settings->grace_ms);
+    main_drain(server, state.pool, &signals, (long)settings->grace_ms);
+    if (pool_load(state.pool).tasks > 0) {
+        /* a job that cannot be waited for: its connection is suspended, and stopping the HTTP
+         * library would abort */
+        fputs("skind: a request is still being worked on; stopped without it\n", stderr);
+        _exit(EXIT_FAILURE);
+    }
+    pool_destroy(state.pool);
     http_destroy(server);
     return EXIT_SUCCESS;
 }

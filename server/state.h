@@ -3,12 +3,16 @@
 #ifndef SERVER_STATE_H
 #define SERVER_STATE_H
 
+#include "pool.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 
 struct state {
-    atomic_bool stopping;     /* a stop was asked for: no longer ready, connections close */
-    const char *http_version; /* of the HTTP library that is running */
+    struct pool *pool;            /* for what is not done where it came in */
+    atomic_size_t inflight_bytes; /* of bodies, held now */
+    atomic_bool stopping;         /* a stop was asked for: no longer ready, connections close */
+    const char *http_version;     /* of the HTTP library that is running */
 };
 
 #endif

@@ -28,6 +28,9 @@ handlers_run handlers_version;   /* GET /version */
 handlers_run handlers_openapi;   /* GET /openapi.json */
 handlers_run handlers_problem;   /* GET /problems/{code} */
 
+/* What an operation sees of the request. */
+struct api_request handlers_api_request(const struct handlers_request *request);
+
 /* Starts a reply of 200 with an empty body of JSON. */
 void handlers_reply_init(struct api_reply *reply);
 

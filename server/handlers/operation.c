@@ -2,8 +2,8 @@
  * What an operation means stands in api/; this only passes on. */
 #include "handlers.h"
 
-void handlers_operation(const struct handlers_request *request, struct api_reply *reply) {
-    const struct api_request api_request = {
+struct api_request handlers_api_request(const struct handlers_request *request) {
+    return (struct api_request){
         .body = request->body,
         .size = request->size,
         .content_type = request->content_type,
@@ -11,5 +11,9 @@ void handlers_operation(const struct handlers_request *request, struct api_reply
         .query = request->query,
         .request_id = request->request_id,
     };
+}
+
+void handlers_operation(const struct handlers_request *request, struct api_reply *reply) {
+    const struct api_request api_request = handlers_api_request(request);
     api_operation_run(request->operation, &api_request, reply);
 }
