@@ -228,6 +228,36 @@ void api_query_read(struct api_call *call) {
     query_check(call);
 }
 
+bool api_query_has(const char *query, const char *name) {
+    const size_t name_size = strlen(name);
+    while (query != NULL && *query != '\0') {
+        const size_t size = strcspn(query, "&");
+        if (strncmp(query, name, name_size) == 0 &&
+            (query[name_size] == '=' || query[name_size] == '&' || query[name_size] == '\0')) {
+            return true;
+        }
+        query += size + (query[size] == '&' ? 1 : 0);
+    }
+    return false;
+}
+
+size_t api_query_count(struct api_call *call, const char *name, size_t maximum) {
+    const char *text = query_value(call, name);
+    size_t count = 0;
+    for (const char *at = text; at != NULL && *at != '\0'; ++at) {
+        const size_t digit = (size_t)(*at - '0');
+        if (*at < '0' || *at > '9' || count > (maximum - digit) / 10) {
+            count = 0;
+            break;
+        }
+        count = 10 * count + digit;
+    }
+    if (count == 0) {
+        api_call_find(call, API_BAD_VALUE, name, "must be a whole number from 1 to %zu", maximum);
+    }
+    return count;
+}
+
 /* ---- members ------------------------------------------------------------------------------ */
 
 void api_members_check(struct api_call *call, const struct json_t *object, const char *pointer,

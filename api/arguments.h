@@ -21,6 +21,12 @@ extern const char *const api_shape_names[];     /* enum api_shape */
 /* Decodes the query into call->query and refuses parameters that the operation does not know. */
 void api_query_read(struct api_call *call);
 
+/* Whether a query, as sent, has a parameter of that name. */
+bool api_query_has(const char *query, const char *name);
+
+/* A parameter that is a whole number from 1 to maximum; 0, with a finding, when it is not. */
+size_t api_query_count(struct api_call *call, const char *name, size_t maximum);
+
 /* Reports each member of the request's object that the operation does not know, and each that it
  * always requires and does not find. */
 void api_arguments_check(struct api_call *call);

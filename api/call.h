@@ -60,4 +60,20 @@ __attribute__((format(printf, 4, 5))) struct api_finding *api_call_find(struct a
                                                                         const char *member,
                                                                         const char *detail, ...);
 
+/* Reads the options and runs the operation on arguments that are read already: call->document and
+ * call->arguments are set. Leaves the findings in call->problem, the reply in call->out. */
+void api_call_run(struct api_call *call);
+
+/* Turns output that did not fit into a problem; returns whether the call went well. When it did
+ * not, the problem is ready to be written. */
+bool api_call_check(struct api_call *call);
+
+/* Frees what the call holds of the document. */
+void api_call_finish(struct api_call *call);
+
+/* A reply of 200 with an empty body of JSON; and the one that tells the problem. */
+void api_reply_init(struct api_reply *reply);
+void api_reply_set_problem(struct api_reply *reply, const struct api_problem *problem,
+                           const char *request_id);
+
 #endif

@@ -101,15 +101,18 @@ static void report_fault(const json_error_t *error, const struct api_lifted *lif
         return;
     }
     const bool duplicate = json_error_code(error) == json_error_duplicate_key;
-    const struct api_text_position position =
-        text_position(text, fault_offset(error, lifted, text));
     const char *near = strstr(error->text, " near '");
     const int length = near == NULL ? (int)strlen(error->text) : (int)(near - error->text);
-    api_problem_set(problem, duplicate ? API_DUPLICATE_MEMBER : API_MALFORMED_JSON,
-                    "%.*s at byte %zu (line %zu, column %zu)", length, error->text, position.offset,
-                    position.line, position.column);
+    api_problem_set(problem, duplicate ? API_DUPLICATE_MEMBER : API_MALFORMED_JSON, "%.*s", length,
+                    error->text);
     problem->has_position = true;
-    problem->position = position;
+    problem->position = text_position(text, fault_offset(error, lifted, text));
+}
+
+void api_problem_place(struct api_problem *problem, const char *body, size_t size, size_t offset) {
+    if (problem->has_position) {
+        problem->position = text_position((struct text){body, size}, offset);
+    }
 }
 
 static void report_refused(enum api_code code, struct api_problem *problem) {

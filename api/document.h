@@ -22,6 +22,9 @@ bool api_document_read(struct api_document *document, const char *body, size_t s
                        struct api_problem *problem);
 void api_document_finish(struct api_document *document);
 
+/* Gives a fault that was found in a piece of a body its place in the whole body. */
+void api_problem_place(struct api_problem *problem, const char *body, size_t size, size_t offset);
+
 enum api_kind {
     API_KIND_ABSENT, /* no such member: a NULL value */
     API_KIND_NULL,

@@ -9,6 +9,15 @@
 /* Bytes of a reply: 65,536 matrices of 17-digit numbers as Unity objects take about 28 MB. */
 #define API_MAX_REPLY_SIZE ((size_t)48 << 20)
 
+/* Items of a batch. Each costs about 200 bytes before it is read. */
+#define API_MAX_BATCH_ITEMS 65536
+
+/* Bytes of a batch item's id. */
+#define API_MAX_ID_SIZE 128
+
+/* Frames of a sequence of poses: half an hour at 36 frames a second. */
+#define API_MAX_FRAMES 65536
+
 /* Findings listed in one problem; more are only counted. Nobody reads the 101st. */
 #define API_MAX_FINDINGS 100
 

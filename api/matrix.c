@@ -313,8 +313,8 @@ static bool check_bones(struct api_call *call, const char *member, size_t count)
     return false;
 }
 
-static void transpose_all(struct api_matrices *matrices) {
-    for (size_t i = 0; i < matrices->count; ++i) {
+void api_matrices_to_rows(const struct api_call *call, struct api_matrices *matrices) {
+    for (size_t i = 0; call->options.column_vector && i < matrices->count; ++i) {
         if (matrices->f64 != NULL) {
             transpose(matrices->f64[i].m);
         } else {
@@ -394,9 +394,7 @@ bool api_matrix_list_read(struct api_call *call, const char *member,
         return false;
     }
     call->matrix_count += matrices->count;
-    if (call->options.column_vector) {
-        transpose_all(matrices);
-    }
+    api_matrices_to_rows(call, matrices);
     return true;
 }
 
@@ -478,9 +476,7 @@ bool api_matrices_split(struct api_call *call, size_t single_count, size_t list_
         const size_t count = single ? 1 : bone_count;
         matrices[i].layout = single ? API_LAYOUT_SINGLE : API_LAYOUT_LIST;
         set_octets(&matrices[i], at, count, f64);
-        if (call->options.column_vector) {
-            transpose_all(&matrices[i]);
-        }
+        api_matrices_to_rows(call, &matrices[i]);
         call->matrix_count += count;
         at += count * matrix_size;
     }

@@ -36,6 +36,9 @@ void api_matrices_finish(struct api_matrices *matrices);
 bool api_matrices_split(struct api_call *call, size_t single_count, size_t list_count,
                         struct api_matrices *matrices);
 
+/* Turns matrices as sent into row vectors, in place, as the convention asked for says. */
+void api_matrices_to_rows(const struct api_call *call, struct api_matrices *matrices);
+
 /* Sets all of them to the identity. */
 void api_matrices_blank(struct api_matrices *matrices);
 

@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "json_write.h"
 #include "matrix.h"
+#include "palette_frames.h"
 
 #define WORLD_NOTE                                                                                 \
     "vertices come out in world space: the mesh's world transform must not be applied again"
@@ -202,6 +203,11 @@ static void palette_octets(struct api_call *call) {
     struct api_matrices matrices[] = {
         {.member = "meshWorld"}, {.member = "inverseBind"}, {.member = "boneWorld"}};
     struct palette palette = {.space = read_space(call)};
+    if (api_argument_given(call, "frames")) {
+        /* the fan looks for the plain name */
+        api_call_find(call, API_BAD_VALUE, "frames", "write the name without escapes");
+        return;
+    }
     if (api_matrices_split(call, 1, 2, matrices)) {
         palette.mesh_world = matrices[0];
         palette.inverse_bind = matrices[1];
@@ -220,8 +226,8 @@ static const struct api_member members[] = {
     {"affineTolerance", false}, {NULL, false},
 };
 
-static const char *const parameters[] = {"dtype",        "convention",      "space",
-                                         "maxCondition", "affineTolerance", NULL};
+static const char *const parameters[] = {"dtype",           "convention", "space", "maxCondition",
+                                         "affineTolerance", "frames",     NULL};
 
 const struct api_operation api_op_palette = {
     .name = "palette",
@@ -230,4 +236,5 @@ const struct api_operation api_op_palette = {
     .parameters = parameters,
     .run = palette_json,
     .run_octets = palette_octets,
+    .fan = api_palette_frames_fan,
 };

@@ -56,6 +56,7 @@ struct api_operation {
     const char *const *parameters;    /* of the query, ends with NULL; for octet bodies */
     void (*run)(struct api_call *call);
     void (*run_octets)(struct api_call *call); /* NULL: takes and gives JSON only */
+    bool takes_lines; /* also as a stream of lines, an item each: batch.h */
     /* How a request falls into items, or NULL when this one does not; may itself be NULL. */
     const struct api_fan *(*fan)(const struct api_request *request);
 };
@@ -89,6 +90,7 @@ const char *api_openapi_text(size_t *size);
 
 #define API_TYPE_JSON "application/json"
 #define API_TYPE_OCTETS "application/octet-stream"
+#define API_TYPE_LINES "application/x-ndjson"
 #define API_TYPE_PROBLEM "application/problem+json"
 
 #endif

@@ -123,18 +123,40 @@ struct api_finding *api_problem_add(struct api_problem *problem, enum api_code c
     return finding;
 }
 
+void api_problem_merge(struct api_problem *problem, const struct api_problem *other) {
+    if (other->code == API_OVERLOADED || problem->code == API_OK) {
+        problem->code = other->code;
+        memcpy(problem->detail, other->detail, sizeof problem->detail);
+    }
+    for (size_t i = 0; i < other->stored; ++i) {
+        struct api_finding *finding = api_problem_add(problem, other->findings[i].code);
+        if (finding == NULL) {
+            return;
+        }
+        *finding = other->findings[i];
+    }
+    problem->count += other->count - other->stored;
+}
+
 static void write_member(struct api_buffer *out, const char *name, const char *text) {
     api_write_key(out, name);
     api_write_string(out, text);
 }
 
-static void write_finding(const struct api_finding *finding, struct api_buffer *out) {
+static void write_pointer(const char *prefix, const char *pointer, struct api_buffer *out) {
+    char whole[2 * sizeof((struct api_finding *)0)->pointer];
+    api_text_format(whole, sizeof whole, "%s%s", prefix == NULL ? "" : prefix, pointer);
+    write_member(out, "pointer", whole);
+}
+
+static void write_finding(const struct api_finding *finding, const char *prefix,
+                          struct api_buffer *out) {
     api_buffer_text(out, "{\"code\":");
     api_write_string(out, api_code_wire(finding->code));
     if (finding->parameter[0] != '\0') {
         write_member(out, "parameter", finding->parameter);
     } else {
-        write_member(out, "pointer", finding->pointer);
+        write_pointer(prefix, finding->pointer, out);
     }
     if (finding->index != API_NO_INDEX) {
         api_write_key(out, "index");
@@ -166,7 +188,7 @@ static void write_findings(const struct api_problem *problem, struct api_buffer 
         if (i > 0) {
             api_buffer_text(out, ",");
         }
-        write_finding(&problem->findings[i], out);
+        write_finding(&problem->findings[i], problem->prefix, out);
     }
     api_buffer_text(out, "]");
     if (problem->count > problem->stored) {
@@ -185,11 +207,23 @@ static void write_head(enum api_code code, struct api_buffer *out) {
     write_member(out, "code", api_code_wire(code));
 }
 
+static void write_detail(const struct api_problem *problem, struct api_buffer *out) {
+    const bool has_own = problem->detail[0] != '\0' || problem->stored == 0;
+    const struct api_text_position *position = &problem->position;
+    char placed[sizeof problem->detail + 80];
+    if (problem->has_position) {
+        api_text_format(placed, sizeof placed, "%s at byte %zu (line %zu, column %zu)",
+                        problem->detail, position->offset, position->line, position->column);
+        write_member(out, "detail", placed);
+    } else {
+        write_member(out, "detail", has_own ? problem->detail : problem->findings[0].detail);
+    }
+}
+
 void api_problem_write(const struct api_problem *problem, const char *request_id,
                        struct api_buffer *out) {
     write_head(problem->code, out);
-    const bool has_own = problem->detail[0] != '\0' || problem->stored == 0;
-    write_member(out, "detail", has_own ? problem->detail : problem->findings[0].detail);
+    write_detail(problem, out);
     if (request_id != NULL) {
         write_member(out, "requestId", request_id);
     }

@@ -48,8 +48,9 @@ struct api_text_position {
 struct api_problem {
     enum api_code code; /* API_OK while nothing is wrong */
     char detail[320];   /* "": that of the first finding */
-    bool has_position;
+    bool has_position;  /* the detail is followed by the position */
     struct api_text_position position;
+    const char *prefix;           /* put before each finding's pointer; NULL for none */
     struct api_finding *findings; /* owned */
     size_t stored;                /* in findings, at most API_MAX_FINDINGS */
     size_t count;                 /* found in all */
@@ -66,6 +67,9 @@ api_problem_set(struct api_problem *problem, enum api_code code, const char *det
  * in; past the limit it is a spare that is not shown. The first finding decides the problem's
  * code. NULL when memory is out: the problem is then API_OVERLOADED. */
 struct api_finding *api_problem_add(struct api_problem *problem, enum api_code code);
+
+/* Adds what another problem of the same request found, after what is there. */
+void api_problem_merge(struct api_problem *problem, const struct api_problem *other);
 
 /* Sets a text of a finding, printf-style, cut at a character boundary. */
 __attribute__((format(printf, 3, 4))) void api_text_format(char *text, size_t size,

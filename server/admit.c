@@ -5,6 +5,7 @@
 
 #include "media.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -41,6 +42,11 @@ static bool admit_content_type(const struct gate_request *request, struct admiss
                              : "Content-Type must be application/json (in UTF-8).";
     if (count > 1) {
         return admit_refuse(admission, API_BAD_REQUEST, "Content-Type stands twice.");
+    }
+    if (type != NULL && media_type_is_lines(type) && admission->match.operation->takes_lines) {
+        admission->is_stream = true;
+        admission->body_limit = SIZE_MAX;
+        return true;
     }
     if (type == NULL || !media_type_parse(type, &admission->content_type) ||
         (admission->content_type == API_MEDIA_OCTETS && !admit_takes_octets(admission))) {
@@ -81,9 +87,23 @@ static bool admit_body(const struct gate_request *request, const struct gate_ver
     return true;
 }
 
+static bool admit_accept_lines(const struct gate_request *request, struct admission *admission) {
+    size_t count;
+    const char *accept = gate_header_find(request, "Accept", &count);
+    if (accept == NULL || strstr(accept, "application/x-ndjson") != NULL ||
+        strstr(accept, "application/*") != NULL || strstr(accept, "*/*") != NULL) {
+        return true;
+    }
+    return admit_refuse(admission, API_NOT_ACCEPTABLE,
+                        "A stream of lines is answered in application/x-ndjson.");
+}
+
 static bool admit_accept(const struct gate_request *request, struct admission *admission) {
     struct media_preference preference = {{{0}}};
     bool is_limited = false;
+    if (admission->is_stream) {
+        return admit_accept_lines(request, admission);
+    }
     for (size_t i = 0; i < request->header_count; i++) {
         const struct gate_header *header = &request->headers[i];
         if (strcasecmp(header->name, "Accept") == 0 && header->value_size > 0) {

@@ -12,6 +12,7 @@ struct admission {
     struct routes_match match;
     enum api_media content_type;
     enum api_media accept;
+    bool is_stream;    /* lines in, lines out, without a limit on the whole */
     size_t body_limit; /* bytes; 0 for a path that takes no body */
 };
 

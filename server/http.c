@@ -7,6 +7,7 @@
 #include "admit.h"
 #include "listen.h"
 #include "processors.h"
+#include "stream.h"
 #include "work.h"
 
 #include <errno.h>
@@ -47,6 +48,8 @@ struct http_request {
     struct http_server *server;
     struct MHD_Connection *connection;
     bool has_begun;
+    struct stream *stream; /* for lines; NULL until the first bytes */
+    bool is_http_1_1;
     bool has_result; /* back from the pool: work.reply is set */
     size_t held;     /* bytes counted in state.inflight_bytes */
     bool closes;     /* the connection must not serve another request */
@@ -66,9 +69,14 @@ static void http_log(void *context, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
 static void http_log(void *context, const char *format, va_list arguments) {
+    /* said whenever a handler closes a connection, which is how a stream of lines ends */
+    static const char closing[] = "Application reported internal error, closing connection";
     char line[512];
     (void)context;
     vsnprintf(line, sizeof line, format, arguments);
+    if (strncmp(line, closing, sizeof closing - 1) == 0) {
+        return;
+    }
     for (char *at = line; *at != '\0'; at++) {
         if ((unsigned char)*at < 0x20 || *at == 0x7f) {
             *at = ' ';
@@ -292,6 +300,65 @@ static void *http_request_start(void *context, const char *target,
     return request;
 }
 
+/* ---- Streams ---- */
+
+static void http_stream_resume(void *context) {
+    struct http_request *request = context;
+    MHD_resume_connection(request->connection);
+}
+
+static bool http_stream_start(struct http_request *request, struct MHD_Connection *connection) {
+    const struct http_server *server = request->server;
+    request->connection = connection;
+    request->stream = stream_create(&(struct stream_options){
+        .pool = server->state->pool,
+        .writer = server->state->stream_writer,
+        .socket_fd = http_socket(connection),
+        .is_chunked = request->is_http_1_1,
+        .request_id = request->request_id,
+        .max_line_size = server->settings->max_body_bytes,
+        .max_reply_size = API_MAX_REPLY_SIZE,
+        .resume = http_stream_resume,
+        .context = request,
+    });
+    if (request->stream == NULL) {
+        http_request_refuse(request, API_OVERLOADED, "The queue is full.");
+    }
+    return request->stream != NULL;
+}
+
+/* Suspends first: progress may come before the wait is asked for. */
+static void http_stream_wait(struct http_request *request) {
+    MHD_suspend_connection(request->connection);
+    if (!stream_wait(request->stream)) {
+        MHD_resume_connection(request->connection);
+    }
+}
+
+static enum MHD_Result http_stream_take(struct http_request *request, const char *data,
+                                        size_t *size) {
+    const size_t taken = stream_feed(request->stream, data, *size);
+    if (stream_counts(request->stream).is_broken) {
+        return MHD_NO;
+    }
+    *size -= taken;
+    if (*size > 0) {
+        http_stream_wait(request);
+    }
+    return MHD_YES;
+}
+
+/* The stream has written the reply itself, so at its end there is nothing to queue: MHD_NO closes
+ * the connection. */
+static enum MHD_Result http_stream_end(struct http_request *request) {
+    stream_end(request->stream);
+    if (stream_is_finished(request->stream)) {
+        return MHD_NO;
+    }
+    http_stream_wait(request);
+    return MHD_YES;
+}
+
 /* Called once for each request that http_request_start saw, also when no handler ever did. */
 static void http_request_finish(void *context, struct MHD_Connection *connection, void **place,
                                 enum MHD_RequestTerminationCode reason) {
@@ -301,6 +368,7 @@ static void http_request_finish(void *context, struct MHD_Connection *connection
     (void)reason;
     if (request != NULL) {
         http_request_release(request);
+        stream_abandon(request->stream);
         if (request->has_result) {
             api_reply_finish(&request->work.reply);
         }
@@ -358,6 +426,7 @@ static enum MHD_Result http_request_begin(struct http_request *request,
                                 .headers = headers};
     struct gate_verdict verdict;
     request->has_begun = true;
+    request->is_http_1_1 = strcmp(version, "HTTP/1.1") == 0;
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, http_collect_header, &gate);
     gate_check(&gate, &verdict);
     http_request_name(request, &gate);
@@ -421,6 +490,12 @@ static enum MHD_Result http_handle(void *context, struct MHD_Connection *connect
     }
     if (!request->has_begun) {
         return http_request_begin(request, connection, method, version);
+    }
+    if (request->admission.is_stream && request->code == API_OK) {
+        if (request->stream == NULL && !http_stream_start(request, connection)) {
+            return *size > 0 ? MHD_YES : http_respond(request, connection);
+        }
+        return *size > 0 ? http_stream_take(request, data, size) : http_stream_end(request);
     }
     if (*size > 0) {
         size_t taken = *size;

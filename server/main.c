@@ -7,6 +7,7 @@
 #include "processors.h"
 #include "settings.h"
 #include "state.h"
+#include "stream_writer.h"
 
 #include "api/operation.h"
 
@@ -22,7 +23,7 @@ enum { EXIT_USAGE = 2 };
 /* A client that keeps its connection sends its next request at once, and a fresh connection its
  * first, so a stop is complete only when nothing was open for this long. What is then still
  * connected is idle, and is closed. */
-#define MAIN_QUIET_MS 100
+#define MAIN_QUIET_MS 250
 #define MAIN_TICK_MS 5
 
 static void main_help(void) {
@@ -99,13 +100,15 @@ static int main_serve(const struct settings *settings) {
     main_raise_descriptor_limit();
     state.pool = pool_create(settings->workers > 0 ? settings->workers : processors_allowed(),
                              settings->queue);
-    if (state.pool == NULL) {
+    state.stream_writer = stream_writer_create(settings->queue, settings->idle_timeout_s * 1000);
+    if (state.pool == NULL || state.stream_writer == NULL) {
         fputs("skind: cannot start the worker threads\n", stderr);
         return EXIT_FAILURE;
     }
     struct http_server *server = http_create(settings, &state, error);
     if (server == NULL) {
         pool_destroy(state.pool);
+        stream_writer_destroy(state.stream_writer);
         fprintf(stderr, "skind: %s\n", error);
         return EXIT_FAILURE;
     }
@@ -124,6 +127,7 @@ static int main_serve(const struct settings *settings) {
     }
     pool_destroy(state.pool);
     http_destroy(server);
+    stream_writer_destroy(state.stream_writer);
     return EXIT_SUCCESS;
 }
 

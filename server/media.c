@@ -75,6 +75,13 @@ static bool media_parameter(struct media_text text, struct media_text *name,
     return true;
 }
 
+bool media_type_is_lines(const char *value) {
+    struct media_text rest = {value, strlen(value)};
+    struct media_text part;
+    media_next(&rest, ';', &part);
+    return media_text_is(part, API_TYPE_LINES);
+}
+
 bool media_type_parse(const char *value, enum api_media *media) {
     struct media_text rest = {value, strlen(value)};
     struct media_text part;

@@ -10,6 +10,9 @@
 /* Reads a Content-Type. Parameters are allowed, but a charset must be UTF-8. */
 bool media_type_parse(const char *value, enum api_media *media);
 
+/* Whether a Content-Type is application/x-ndjson. */
+bool media_type_is_lines(const char *value);
+
 /* How much a client wants each type: RFC 9110, section 12.5.1. */
 struct media_preference {
     struct {

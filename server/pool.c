@@ -75,11 +75,12 @@ static void pool_run(struct pool *pool, struct pool_task *task, size_t index) {
         return;
     }
     pthread_mutex_unlock(&pool->lock);
+    const bool is_in_place = task->is_in_place;
     const size_t more = task->handler->done(task);
     pthread_mutex_lock(&pool->lock);
     if (more > 0) {
         pool_queue(pool, task, more);
-    } else {
+    } else if (!is_in_place) {
         pool->load.tasks -= 1;
         pthread_cond_broadcast(&pool->work); /* a stop may wait for this */
     }

@@ -22,9 +22,10 @@ struct pool_handler {
     size_t (*done)(struct pool_task *task);
 };
 
-/* Embedded in the owner's own struct; the owner sets nothing but the handler. */
+/* Embedded in the owner's own struct; the owner sets the handler and is_in_place. */
 struct pool_task {
     const struct pool_handler *handler;
+    bool is_in_place; /* runs in a place that the owner goes on holding */
     struct pool_task *next;
     size_t item_count;
     size_t item_next;    /* the first that no worker has taken */

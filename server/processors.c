@@ -6,14 +6,16 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PROCESSORS_MAX 4096
 
 size_t processors_of_quota(const char *text) {
-    unsigned long long quota;
-    unsigned long long period;
-    if (sscanf(text, "%llu %llu", &quota, &period) != 2 || period == 0 || quota == 0) {
+    char *behind;
+    const unsigned long long quota = strtoull(text, &behind, 10);
+    const unsigned long long period = strtoull(behind, NULL, 10);
+    if (quota == 0 || period == 0) {
         return 0; /* "max 100000" */
     }
     const unsigned long long count = quota / period + (quota % period > 0 ? 1 : 0);

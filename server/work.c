@@ -42,16 +42,16 @@ static void work_set_gone(struct work *work) {
 
 static void work_open(struct work *work) {
     const struct handlers_request *request = &work->request;
-    const struct api_request api_request = handlers_api_request(request);
+    work->api_request = handlers_api_request(request);
     if (request->operation != NULL && request->operation->fan != NULL) {
-        work->fan = request->operation->fan(&api_request);
+        work->fan = request->operation->fan(&work->api_request);
     }
     if (work->fan == NULL) {
         work->run(request, &work->reply);
         return;
     }
     work->items = 0;
-    work->fan_state = work->fan->open(&api_request, &work->items, &work->reply);
+    work->fan_state = work->fan->open(&work->api_request, &work->items, &work->reply);
 }
 
 static void work_run_item(struct pool_task *task, size_t index) {

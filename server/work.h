@@ -29,6 +29,7 @@ struct work {
     enum work_end end;
     size_t items; /* that the request fanned out into; 1 when it did not */
     /* between open and close of a fan */
+    struct api_request api_request; /* stays as long as the fan's state */
     const struct api_fan *fan;
     void *fan_state;
     bool fan_started; /* the second round is on */

@@ -6,6 +6,7 @@ set -u
 . "$(dirname "$0")/harness.sh"
 . "$here/requests.sh"
 . "$here/operations.sh"
+. "$here/batch.sh"
 . "$here/process.sh"
 . "$here/commands.sh"
 
@@ -16,10 +17,11 @@ cases_of() {
 
 body_limit=200000
 daemon_start --max-body-bytes "$body_limit" --threads 2 || exit 1
-for name in $(cases_of requests.sh) $(cases_of operations.sh); do
+for name in $(cases_of requests.sh) $(cases_of operations.sh) $(cases_of batch.sh); do
     run_case "$name"
 done
 adopt framing python3 "$here/framing.py" "$port"
+adopt streams python3 "$here/streams.py" "$port" "$daemon" "$body_limit"
 adopt "python clients" python3 "$here/clients.py" "$port" "$body_limit"
 if command -v node >/dev/null; then
     adopt "node clients" node "$here/clients.js" "$port" "$body_limit"

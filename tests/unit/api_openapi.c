@@ -207,8 +207,12 @@ static void test_media_types(void **state) {
         const bool octets = api_operations[i]->run_octets != NULL;
         assert_int_equal(json_object_get(request, API_TYPE_OCTETS) != NULL, octets);
         assert_int_equal(json_object_get(reply, API_TYPE_OCTETS) != NULL, octets);
-        assert_int_equal(json_object_size(request), octets ? 2 : 1);
-        assert_int_equal(json_object_size(reply), octets ? 2 : 1);
+        const bool lines = api_operations[i]->takes_lines;
+        assert_int_equal(json_object_get(request, API_TYPE_LINES) != NULL, lines);
+        assert_int_equal(json_object_get(reply, API_TYPE_LINES) != NULL, lines);
+        const size_t count = 1 + (octets ? 1U : 0U) + (lines ? 1U : 0U);
+        assert_int_equal(json_object_size(request), count);
+        assert_int_equal(json_object_size(reply), count);
         (void)json_content(get(get(post, "responses"), "200"));
     }
 }
@@ -294,6 +298,9 @@ static void test_limits(void **state) {
         {"#/components/schemas/Names/maxItems", API_MAX_BONES},
         {"#/components/schemas/Names/items/maxLength", API_MAX_NAME_SIZE},
         {"#/components/schemas/ReplyMatrixList/maxItems", API_MAX_BONES},
+        {"#/components/schemas/BatchRequest/properties/requests/maxItems", API_MAX_BATCH_ITEMS},
+        {"#/components/schemas/BatchItem/properties/id/maxLength", API_MAX_ID_SIZE},
+        {"#/components/parameters/frames/schema/maximum", API_MAX_FRAMES},
         {"#/components/schemas/Problem/properties/errors/maxItems", API_MAX_FINDINGS},
         {"#/components/schemas/MaxCondition/maximum", API_MAX_CONDITION},
         {"#/components/schemas/AffineTolerance/maximum", SKIN_MAX_AFFINE_TOLERANCE},
@@ -309,6 +316,18 @@ static void test_limits(void **state) {
     const json_t *numbers = get(json_array_get(lists, 1), "maxItems");
     assert_true(json_number_value(matrices) == API_MAX_BONES);
     assert_true(json_number_value(numbers) == 16.0 * API_MAX_BONES);
+}
+
+/* An item of a batch may name each operation that can stand in one, and no other. */
+static void test_batch_items(void **state) {
+    const json_t *names = get(get(get(schema(*state, "BatchItem"), "properties"), "op"), "enum");
+    size_t count = 0;
+    for (size_t i = 0; api_operations[i] != NULL; ++i) {
+        const bool may = api_operations[i]->run != NULL;
+        assert_int_equal(holds(names, api_operations[i]->name), may);
+        count += may ? 1 : 0;
+    }
+    assert_int_equal(json_array_size(names), count);
 }
 
 /* Every $ref leads somewhere. Names of members that are called "$ref" do not occur. */
@@ -373,6 +392,7 @@ int main(void) {
         cmocka_unit_test(test_problem_codes),
         cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_batch_items),
         cmocka_unit_test(test_refs),
         cmocka_unit_test(test_examples),
     };
