@@ -17,7 +17,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 BUILD_PACKAGES := gcc g++ libc6-dev libmicrohttpd-dev libjansson-dev curl ca-certificates
 TEST_PACKAGES := libcmocka-dev libgmp-dev clang-format clang-tidy cppcheck python3 jq
-BENCH_PACKAGES := wrk jq
+BENCH_PACKAGES := wrk jq perl python3
 
 warnings := -Wall -Wextra -Wpedantic -Werror
 common := -g -fPIC -fno-math-errno -ffp-contract=off -fvisibility=hidden -pthread -I. \
@@ -144,6 +144,7 @@ http: all
 bench: setup-bench
 	@$(MAKE) -s -j $(shell nproc) config=release all build/release/tests/bench/plain_server
 	tests/bench/http.sh build/release
+	python3 tests/bench/batch.py build/release/skind
 
 # ---- format and lint ----------------------------------------------------------------------------
 
