@@ -269,7 +269,8 @@ void api_members_check(struct api_call *call, const struct json_t *object, const
             continue;
         }
         struct api_finding *finding = api_problem_add(call->problem, API_UNKNOWN_MEMBER);
-        if (finding != NULL) {
+        const bool is_shown = call->problem->count <= API_MAX_FINDINGS;
+        if (finding != NULL && is_shown) { /* a suggestion is work */
             api_text_format(finding->pointer, sizeof finding->pointer, "%s", pointer);
             pointer_append(finding, name);
             api_text_format(finding->detail, sizeof finding->detail,

@@ -5,24 +5,8 @@
 #include "operation.h"
 
 #include <jansson.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
-
-/* ---- memory ------------------------------------------------------------------------------- */
-
-/* jansson reports many a failed allocation as a fault of grammar, and has no context to hand on:
- * so its allocator leaves word here, for the one parse that this thread is at. */
-static _Thread_local bool allocation_failed;
-
-static void *json_allocate(size_t size) {
-    void *memory = malloc(size);
-    allocation_failed |= memory == NULL;
-    return memory;
-}
-
-void api_init(void) {
-    json_set_alloc_funcs(json_allocate, free);
-}
 
 const char *api_json_version(void) {
     return jansson_version_str();
@@ -65,9 +49,6 @@ static size_t fault_offset(const json_error_t *error, const struct api_lifted *l
     const size_t stop = (size_t)error->position;
     const size_t stop_sent = api_lifted_offset(lifted, stop);
     const char *near = strstr(error->text, " near '");
-    if (near == NULL && stop_sent > 0 && text.data[stop_sent - 1] == '\0') {
-        return stop_sent - 1; /* a zero byte looks like the end to jansson's messages */
-    }
     if (code == json_error_premature_end_of_input) {
         return text.size;
     }
@@ -94,25 +75,26 @@ static struct api_text_position text_position(struct text text, size_t offset) {
     return position;
 }
 
-static void report_fault(const json_error_t *error, const struct api_lifted *lifted,
-                         struct text text, struct api_problem *problem) {
-    if (allocation_failed || error->text[0] == '\0') {
-        api_problem_set(problem, API_OVERLOADED, "no memory to read the body");
-        return;
-    }
-    const bool duplicate = json_error_code(error) == json_error_duplicate_key;
-    const char *near = strstr(error->text, " near '");
-    const int length = near == NULL ? (int)strlen(error->text) : (int)(near - error->text);
-    api_problem_set(problem, duplicate ? API_DUPLICATE_MEMBER : API_MALFORMED_JSON, "%.*s", length,
-                    error->text);
+static void report_at(enum api_code code, const char *message, int size, struct text text,
+                      size_t offset, struct api_problem *problem) {
+    api_problem_set(problem, code, "%.*s", size, message);
     problem->has_position = true;
-    problem->position = text_position(text, fault_offset(error, lifted, text));
+    problem->position = text_position(text, offset);
 }
 
 void api_problem_place(struct api_problem *problem, const char *body, size_t size, size_t offset) {
     if (problem->has_position) {
         problem->position = text_position((struct text){body, size}, offset);
     }
+}
+
+static void report_fault(const json_error_t *error, size_t offset, struct text text,
+                         struct api_problem *problem) {
+    const bool duplicate = json_error_code(error) == json_error_duplicate_key;
+    const char *near = strstr(error->text, " near '");
+    const int size = near == NULL ? (int)strlen(error->text) : (int)(near - error->text);
+    report_at(duplicate ? API_DUPLICATE_MEMBER : API_MALFORMED_JSON, error->text, size, text,
+              offset, problem);
 }
 
 static void report_refused(enum api_code code, struct api_problem *problem) {
@@ -134,33 +116,61 @@ static void report_refused(enum api_code code, struct api_problem *problem) {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+/* jansson over the compact text. What the pre-pass knows to be malformed is never taken for JSON,
+ * since behind that place it has looked at nothing. */
+static bool load(struct api_document *document, struct text text, struct api_problem *problem,
+                 size_t *fault) {
+    const struct api_lifted *lifted = &document->lifted;
+    const char *data = lifted->plain ? text.data : lifted->compact.data;
+    const size_t size = lifted->plain ? text.size : lifted->compact.size;
+    json_error_t error;
+    enum api_code code;
+    document->root = api_json_load(
+        &document->memory, data == NULL ? "" : data, size,
+        JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error, &code);
+    *fault = text.size;
+    if (code != API_OK) {
+        report_refused(code, problem);
+    } else if (document->root == NULL) {
+        *fault = fault_offset(&error, lifted, text);
+        report_fault(&error, *fault, text, problem);
+    } else if (lifted->malformed_offset != SIZE_MAX) {
+        *fault = lifted->malformed_offset;
+        report_at(API_MALFORMED_JSON, "unexpected byte", 15, text, *fault, problem);
+    }
+    return problem->code == API_OK;
+}
+
+/* A zero byte cannot stand in JSON, and jansson passes over some: the text is read up to it, and
+ * then it is the fault unless there is one before it. */
 bool api_document_read(struct api_document *document, const char *body, size_t size,
                        struct api_problem *problem) {
+    const char *zero = size == 0 ? NULL : memchr(body, '\0', size);
+    const struct text text = {body == NULL ? "" : body,
+                              zero == NULL ? size : (size_t)(zero - body)};
+    size_t fault = 0;
     document->root = NULL;
-    body = body == NULL ? "" : body;
-    const enum api_code code = api_lift(body, size, &document->lifted);
+    document->memory = (struct api_json_memory){.blocks = NULL};
+    const enum api_code code = api_lift(text.data, text.size, &document->lifted);
     if (code != API_OK) {
         report_refused(code, problem);
         return false;
     }
-    const struct api_lifted *lifted = &document->lifted;
-    const char *text = lifted->plain ? body : lifted->compact.data;
-    const size_t text_size = lifted->plain ? size : lifted->compact.size;
-    json_error_t error;
-    allocation_failed = false;
-    document->root =
-        json_loadb(text == NULL ? "" : text, text_size,
-                   JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error);
-    if (document->root == NULL) {
-        report_fault(&error, lifted, (struct text){body, size}, problem);
+    const bool ok = load(document, text, problem, &fault);
+    if (zero != NULL && fault == text.size && (ok || problem->has_position)) {
+        api_problem_finish(problem);
+        report_at(API_MALFORMED_JSON, "zero byte", 9, text, text.size, problem);
         return false;
     }
-    return true;
+    return ok;
 }
 
 void api_document_finish(struct api_document *document) {
-    json_decref(document->root);
+    if (document->memory.blocks == NULL) {
+        json_decref(document->root); /* without api_init it lives on the heap */
+    }
     document->root = NULL;
+    api_json_memory_finish(&document->memory);
     api_lifted_finish(&document->lifted);
 }
 

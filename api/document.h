@@ -3,6 +3,7 @@
 #ifndef API_DOCUMENT_H
 #define API_DOCUMENT_H
 
+#include "json_memory.h"
 #include "lift.h"
 #include "problem.h"
 
@@ -13,7 +14,8 @@ struct json_t;
 
 struct api_document {
     struct api_lifted lifted;
-    struct json_t *root;
+    struct api_json_memory memory;
+    struct json_t *root; /* lives in the memory */
 };
 
 /* Reads the body. On failure sets the problem, with offset, line and column in the text as sent,

@@ -59,3 +59,9 @@ void api_write_number(struct api_buffer *out, double value) {
         out->size += (size_t)(api_number_write_f64(room, value) - room);
     }
 }
+
+void api_write_integer(struct api_buffer *out, double value) {
+    char text[32];
+    (void)snprintf(text, sizeof text, "%lld", (long long)value);
+    api_buffer_text(out, text);
+}

@@ -15,4 +15,7 @@ void api_write_key(struct api_buffer *out, const char *name);
 /* Shortest text that reads back to the same double; finite only. */
 void api_write_number(struct api_buffer *out, double value);
 
+/* A whole number of at most 53 bits, always as digits. */
+void api_write_integer(struct api_buffer *out, double value);
+
 #endif

@@ -16,6 +16,9 @@
 #define HANDLE_MARK '\x7F'
 #define HANDLE_SIZE 12 /* quote, mark, up to 8 digits, quote, NUL for snprintf */
 
+/* In the units of API_MAX_VALUES. */
+enum { SPAN_COST = 2, ARRAY_COST = 2, OBJECT_COST = 4 };
+
 enum expect { EXPECT_FIRST, EXPECT_VALUE, EXPECT_COMMA };
 
 /* An open array or object. `uniform`: so far an array of spans that all have one shape. An object
@@ -35,7 +38,8 @@ struct scanner {
     struct api_lifted *lifted;
     struct frame frames[API_MAX_DEPTH];
     size_t depth;
-    size_t values;     /* in the units of API_MAX_VALUES */
+    size_t values;     /* in the units of API_MAX_VALUES, for what is left to jansson */
+    size_t all_values; /* the same, if nothing were lifted */
     bool malformed;    /* for certain; the scan stopped at drop_end */
     size_t drop_start; /* numbers of a broken array that jansson need not see */
     size_t drop_end;
@@ -113,7 +117,7 @@ static void note_span(struct scanner *scanner) {
     struct frame *frame = top_frame(scanner);
     const struct api_lifted *lifted = scanner->lifted;
     const struct api_span *span = &lifted->spans[lifted->span_count - 1];
-    scanner->values += 1;
+    scanner->values += SPAN_COST;
     if (frame == NULL || !frame->uniform) {
         return;
     }
@@ -127,6 +131,7 @@ static void note_span(struct scanner *scanner) {
 static void note_other(struct scanner *scanner, size_t cost) {
     struct frame *frame = top_frame(scanner);
     scanner->values += cost;
+    scanner->all_values += cost;
     if (frame != NULL) {
         frame->uniform = false;
     }
@@ -138,6 +143,7 @@ static void note_other(struct scanner *scanner, size_t cost) {
  * fault, so the numbers from `first` up to it are dropped. */
 static void stop_malformed(struct scanner *scanner, const char *first, const char *last) {
     scanner->malformed = true;
+    scanner->lifted->malformed_offset = (size_t)(scanner->at - scanner->text);
     scanner->drop_start = (size_t)(first - scanner->text);
     scanner->drop_end = (size_t)(last - scanner->text);
 }
@@ -161,7 +167,7 @@ static void push_frame(struct scanner *scanner, bool is_array, size_t start) {
 /* The array holds more than numbers: take back what was read of it and go on inside of it. */
 static void leave_mixed(struct scanner *scanner, size_t start, size_t first_number) {
     struct api_lifted *lifted = scanner->lifted;
-    note_other(scanner, 2 + (lifted->number_count - first_number));
+    note_other(scanner, ARRAY_COST + (lifted->number_count - first_number));
     lifted->number_count = first_number;
     push_frame(scanner, true, start);
     if (scanner->code == API_OK) {
@@ -174,6 +180,7 @@ static void close_numbers(struct scanner *scanner, size_t start, size_t first_nu
     if (span == NULL) {
         return;
     }
+    scanner->all_values += ARRAY_COST + (scanner->lifted->number_count - first_number);
     *span = (struct api_span){.first = first_number,
                               .rank = 1,
                               .shape = {scanner->lifted->number_count - first_number, 1, 1},
@@ -272,7 +279,8 @@ static void open_array(struct scanner *scanner) {
         scan_numbers(scanner, start);
         return;
     }
-    scanner->values += 2;
+    scanner->values += ARRAY_COST;
+    scanner->all_values += ARRAY_COST;
     push_frame(scanner, true, start);
 }
 
@@ -289,7 +297,7 @@ static void merge_spans(struct scanner *scanner, const struct frame *frame) {
     span->start = frame->start;
     span->end = (size_t)(scanner->at - scanner->text);
     lifted->span_count = frame->first_span + 1;
-    scanner->values -= count + 2;
+    scanner->values -= count * SPAN_COST + ARRAY_COST;
     note_span(scanner);
 }
 
@@ -342,7 +350,7 @@ static void scan_step(struct scanner *scanner) {
         open_array(scanner);
         return;
     case '{':
-        note_other(scanner, 4);
+        note_other(scanner, OBJECT_COST);
         push_frame(scanner, false, (size_t)(scanner->at - scanner->text));
         ++scanner->at;
         return;
@@ -410,7 +418,7 @@ static enum api_code build_compact(struct scanner *scanner, size_t size) {
 }
 
 enum api_code api_lift(const char *text, size_t size, struct api_lifted *lifted) {
-    *lifted = (struct api_lifted){0};
+    *lifted = (struct api_lifted){.malformed_offset = SIZE_MAX};
     struct scanner scanner = {
         .text = text, .at = text, .end = text + size, .lifted = lifted, .code = API_OK};
     scan_text(&scanner);
@@ -420,9 +428,8 @@ enum api_code api_lift(const char *text, size_t size, struct api_lifted *lifted)
     if (!lifted->plain) {
         return build_compact(&scanner, size);
     }
-    const bool fits = scanner.values + lifted->number_count <= API_MAX_VALUES;
     lifted->span_count = 0;
-    return fits ? API_OK : API_PAYLOAD_TOO_LARGE;
+    return scanner.all_values <= API_MAX_VALUES ? API_OK : API_PAYLOAD_TOO_LARGE;
 }
 
 void api_lifted_finish(struct api_lifted *lifted) {
@@ -436,7 +443,8 @@ const struct api_span *api_lifted_span(const struct api_lifted *lifted, const ch
     if (lifted->plain || string[0] != HANDLE_MARK) {
         return NULL;
     }
-    return &lifted->spans[strtoul(string + 1, NULL, 16)];
+    const unsigned long number = strtoul(string + 1, NULL, 16);
+    return number < lifted->span_count ? &lifted->spans[number] : NULL;
 }
 
 size_t api_lifted_offset(const struct api_lifted *lifted, size_t compact_offset) {

@@ -29,6 +29,8 @@ struct api_lifted {
     struct api_span *spans; /* owned; in order of their place in the text, none inside another */
     size_t span_count;
     size_t span_capacity;
+    /* The text is no JSON for certain, from this offset on at the latest; else it is SIZE_MAX. */
+    size_t malformed_offset;
     /* The text with each span replaced by a handle. Unused, and every array left in place, when
      * `plain` is set: some string of the client's could be taken for a handle. */
     struct api_buffer compact;
@@ -42,7 +44,9 @@ struct api_lifted {
 enum api_code api_lift(const char *text, size_t size, struct api_lifted *lifted);
 void api_lifted_finish(struct api_lifted *lifted);
 
-/* The span that a JSON string of the compact text stands for, or NULL for the client's strings. */
+/* The span that a JSON string of the compact text stands for, or NULL for the client's strings.
+ * The text must have been read to its end: then no string of the client's can look like a handle.
+ */
 const struct api_span *api_lifted_span(const struct api_lifted *lifted, const char *string);
 
 /* The offset in the original text of a byte offset in the compact text. */

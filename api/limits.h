@@ -25,9 +25,13 @@
 #define API_MAX_DEPTH 64
 
 /* What jansson may be given to hold, in units of about 64 bytes: an object counts 4, an array 2,
- * a string, number or literal 1, a lifted numeric array 1. 65,536 bones as TRS objects take
- * 655,360. Without it 16 MB of [{},{},...] would take 1.2 GB. */
+ * a string, number or literal 1, a lifted numeric array 2. 65,536 bones as TRS objects take
+ * 851,968. Without it 16 MB of [{},{},...] would take 1.2 GB. */
 #define API_MAX_VALUES ((size_t)1 << 20)
+
+/* Bytes that jansson may take for one body: more than what API_MAX_VALUES leads to, so that this is
+ * only the last line of defence. */
+#define API_MAX_JSON_MEMORY ((size_t)96 << 20)
 
 /* Doubles lifted out of numeric arrays: 3 lists of 65,536 matrices and some room, 32 MiB. */
 #define API_MAX_NUMBERS ((size_t)4 << 20)

@@ -383,6 +383,9 @@ bool api_matrix_list_read(struct api_call *call, const char *member,
     if (span == NULL && !numbers) {
         return read_elements(call, list, matrices);
     }
+    if (span != NULL && span->rank > 1 && !check_bones(call, member, span->shape[0])) {
+        return false;
+    }
     if (span != NULL && !list_of_span(call->document, span, matrices)) {
         refuse_span(call, span, member);
         return false;

@@ -74,6 +74,12 @@ static void tell_detail(const struct api_call *call, const struct api_matrices *
                         value.text);
         return;
     case SKIN_ILL_CONDITIONED:
+        if (isinf(fault->value)) {
+            api_text_format(detail, size,
+                            "its condition number is too large to be told, and taken as over %s",
+                            number_text(call->options.skin.max_condition).text);
+            return;
+        }
         api_text_format(detail, size, "condition number %.3g is at or over %s", fault->value,
                         number_text(call->options.skin.max_condition).text);
         return;
@@ -135,10 +141,12 @@ void api_matrices_report(struct api_call *call, const struct skin_report *report
                          const struct api_matrices *const by_operand[SKIN_RESULT + 1]) {
     const bool clean = call->problem->code == API_OK;
     const size_t stored = report->count < report->capacity ? report->count : report->capacity;
+    bool is_told = true;
     for (size_t i = 0; i < stored; ++i) {
         const struct skin_fault *fault = &report->faults[i];
         const struct api_matrices *matrices = by_operand[fault->operand];
-        if (matrices == NULL || (fault->operand == SKIN_RESULT && !clean)) {
+        is_told = matrices != NULL && (fault->operand != SKIN_RESULT || clean);
+        if (!is_told) {
             continue;
         }
         struct api_finding *finding = api_problem_add(call->problem, code_of(fault->status));
@@ -149,7 +157,7 @@ void api_matrices_report(struct api_call *call, const struct skin_report *report
         tell_place(call, matrices, fault->index, finding);
         tell_detail(call, matrices, fault, finding);
     }
-    if (report->count > stored) {
+    if (is_told && report->count > stored) { /* the rest is of the same kind as the last */
         call->problem->count += report->count - stored;
         call->matrix_faults += report->count - stored;
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -101,10 +102,17 @@ bool read_exact(const Token &token, bool negative, double &value) {
 }
 
 // from_chars says "out of range" both for too large and for too small; strtod tells them apart.
-// The byte behind the token ends it for strtod too: it is neither digit nor part of a number.
+// A token is ended for strtod by the byte behind it, which is neither digit nor part of a number;
+// one that touches the end of the text is copied, if it is of a sane length.
 bool read_out_of_range(const char *at, const char *number_end, const char *end, double &value) {
+    char copy[256] = {};
     if (number_end == end) {
-        return false;
+        const auto size = static_cast<std::size_t>(number_end - at);
+        if (size >= sizeof copy) {
+            return false;
+        }
+        std::memcpy(copy, at, size);
+        at = copy;
     }
     value = std::strtod(at, nullptr);
     return std::isfinite(value);

@@ -41,9 +41,9 @@ static void frame_write(const struct frame *frame, struct api_buffer *out) {
     }
     api_write_key(out, "frame");
     api_buffer_text(out, "{\"mesh\":");
-    api_write_number(out, frame->mesh);
+    api_write_integer(out, frame->mesh);
     api_write_key(out, "bones");
-    api_write_number(out, frame->bones);
+    api_write_integer(out, frame->bones);
     api_buffer_text(out, "}");
 }
 

@@ -160,7 +160,7 @@ static void write_finding(const struct api_finding *finding, const char *prefix,
     }
     if (finding->index != API_NO_INDEX) {
         api_write_key(out, "index");
-        api_write_number(out, (double)finding->index);
+        api_write_integer(out, (double)finding->index);
     }
     if (finding->name[0] != '\0') {
         write_member(out, "name", finding->name);
@@ -174,11 +174,11 @@ static void write_finding(const struct api_finding *finding, const char *prefix,
 
 static void write_position(const struct api_text_position *position, struct api_buffer *out) {
     api_write_key(out, "offset");
-    api_write_number(out, (double)position->offset);
+    api_write_integer(out, (double)position->offset);
     api_write_key(out, "line");
-    api_write_number(out, (double)position->line);
+    api_write_integer(out, (double)position->line);
     api_write_key(out, "column");
-    api_write_number(out, (double)position->column);
+    api_write_integer(out, (double)position->column);
 }
 
 static void write_findings(const struct api_problem *problem, struct api_buffer *out) {

@@ -10,8 +10,9 @@
  *     in double, and round each result once to float32.
  *   - Results never hold a NaN, an infinity or a negative zero; their last column is 0, 0, 0, 1.
  *   - A result of bind or palette is off by at most 64 units of 2^-52 relative to its largest
- *     element, whatever cancels, unless something falls below double's range on the way. An
- *     intermediate beyond double's range counts as an overflow of the result.
+ *     element, as long as no more than about 40 bits of its sums cancel and nothing falls below
+ *     double's range on the way; what falls below it becomes zero. An intermediate beyond double's
+ *     range counts as an overflow of the result.
  *   - All or nothing: unless a function returns SKIN_OK it has written no result at all, also
  *     where results alias inputs. Where aliasing is allowed it is of whole arrays: the same
  *     address, or no overlap.

@@ -47,6 +47,7 @@ struct http_request {
     struct work work; /* its way through the pool; the first member */
     struct http_server *server;
     struct MHD_Connection *connection;
+    struct http_request **place; /* where its connection keeps it */
     bool has_begun;
     struct stream *stream; /* for lines; NULL until the first bytes */
     bool is_http_1_1;
@@ -278,18 +279,62 @@ static enum MHD_Result http_respond(struct http_request *request,
 
 /* ---- The way of a request ---- */
 
+static void http_request_free(struct http_request *request) {
+    if (request != NULL) {
+        *request->place = NULL;
+        http_request_release(request);
+        stream_abandon(request->stream);
+        if (request->has_result) {
+            api_reply_finish(&request->work.reply);
+        }
+        atomic_fetch_sub(&request->server->open_requests, 1);
+        free(request);
+    }
+}
+
+/* The connection's place for the request that is under way on it. The library does not tell of the
+ * end of a request that no handler saw, so what was left there is found by the next request of the
+ * connection, or when it closes. */
+static void http_notice_connection(void *context, struct MHD_Connection *connection, void **place,
+                                   enum MHD_ConnectionNotificationCode code) {
+    (void)context;
+    (void)connection;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *place = calloc(1, sizeof(struct http_request *));
+        return;
+    }
+    struct http_request **request = *place;
+    if (request != NULL) {
+        http_request_free(*request);
+        free((void *)request);
+        *place = NULL;
+    }
+}
+
+static struct http_request **http_connection_place(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
 /* Called with the raw target as soon as the request line is read. What it returns becomes the
- * request's context, which http_request_finish frees. */
+ * request's context. */
 static void *http_request_start(void *context, const char *target,
                                 struct MHD_Connection *connection) {
     struct http_server *server = context;
+    struct http_request **place = http_connection_place(connection);
     size_t size = strlen(target);
     size_t kept = size <= GATE_MAX_TARGET_SIZE ? size : 0;
+    if (place == NULL) {
+        return NULL; /* there was no memory when the connection came */
+    }
+    http_request_free(*place);
     struct http_request *request = calloc(1, sizeof *request + kept + 1);
-    (void)connection;
     if (request == NULL) {
         return NULL;
     }
+    *place = request;
+    request->place = place;
     request->server = server;
     request->detail = "";
     request->target_size = size;
@@ -359,23 +404,14 @@ static enum MHD_Result http_stream_end(struct http_request *request) {
     return MHD_YES;
 }
 
-/* Called once for each request that http_request_start saw, also when no handler ever did. */
+/* Called once for each request that a handler saw. */
 static void http_request_finish(void *context, struct MHD_Connection *connection, void **place,
                                 enum MHD_RequestTerminationCode reason) {
-    struct http_server *server = context;
-    struct http_request *request = *place;
+    (void)context;
     (void)connection;
     (void)reason;
-    if (request != NULL) {
-        http_request_release(request);
-        stream_abandon(request->stream);
-        if (request->has_result) {
-            api_reply_finish(&request->work.reply);
-        }
-        free(request);
-        atomic_fetch_sub(&server->open_requests, 1);
-        *place = NULL;
-    }
+    http_request_free(*place);
+    *place = NULL;
 }
 
 static enum MHD_Result http_collect_header(void *context, enum MHD_ValueKind kind, const char *name,
@@ -409,6 +445,8 @@ static void http_request_admit(struct http_request *request, const struct gate_r
     api_buffer_init(&request->body, admission->body_limit);
     if (admission->code != API_OK) {
         http_request_refuse(request, admission->code, admission->detail);
+        /* a body without a length would be taken for the next request */
+        request->closes = admission->code == API_LENGTH_REQUIRED;
     }
 }
 
@@ -522,6 +560,7 @@ static struct MHD_Daemon *http_start_daemon(struct http_server *server, int sock
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY,
         MHD_OPTION_URI_LOG_CALLBACK, http_request_start, server,
         MHD_OPTION_NOTIFY_COMPLETED, http_request_finish, server,
+                            MHD_OPTION_NOTIFY_CONNECTION, http_notice_connection, server,
         MHD_OPTION_END);
     /* clang-format on */
 }

@@ -41,6 +41,10 @@ BIG_LENGTH = DOUBLE_HEAD_413 if old else [413]
 
 # name, bytes, statuses of the replies, after which the connection is closed
 CLOSING = [
+    # a folded line is glued to the name by 0.9.75 and refused by later versions themselves
+    ("folded Content-Length", GET + HOST + b"Content-Length:\r\n 39\r\n\r\n", [400]),
+    ("folded Transfer-Encoding", GET + HOST + b"Transfer-Encoding:\r\n chunked\r\n\r\n", [400]),
+    ("POST without a length", POST + b"\r\n", [411]),
     ("no Host on 1.1", GET + b"\r\n", [400]),
     ("two Hosts", GET + HOST + HOST + b"\r\n", [400]),
     ("two Hosts that differ", GET + HOST + b"Host: b\r\n\r\n", [400]),

@@ -320,6 +320,40 @@ static void test_fault_places(void **state) {
     check_fault(bytes, strlen(bytes), API_MALFORMED_JSON, 18, 1, 19);
 }
 
+/* What jansson passes over must not open a way around the pre-pass. Found by attack: a zero byte
+ * behind a number stopped the pre-pass, and what followed was taken for handles. */
+static void test_zero_bytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        size_t offset;
+    } rows[] = {
+#define ROW(text, offset) {text, sizeof text - 1, offset}
+        ROW("{\"names\":[1\0],\"a\":\"\x7f"
+            "fffffffff\"}",
+            11),
+        ROW("{\"x\":[1\0],\"a\":\"\x7f"
+            "10\"}",
+            7),
+        ROW("{\"x\":[1\0, 2, 3]}", 7),
+        ROW("{\"x\":true\0}", 9),
+        ROW("{\"x\":1\0}", 6),
+        ROW("{\"x\":1}\0", 7),
+        ROW("{\"x\":\"a\0b\"}", 7),
+        ROW("\0", 0),
+        ROW("[1,2,3]\0[4,5,6]", 7),
+        /* a fault before it comes first */
+        ROW("{\"x\":[1,,2]\0}", 8),
+        ROW("{\"x\":tru,\"y\":\0}", 5),
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        check_fault(rows[i].text, rows[i].size, API_MALFORMED_JSON, rows[i].offset, 1,
+                    rows[i].offset + 1);
+    }
+}
+
 static void test_fault_behind_a_million_numbers(void **state) {
     (void)state;
     const size_t count = 1000000;
@@ -405,8 +439,8 @@ static void test_value_budget(void **state) {
     assert_int_equal(code_of_repeated("[],", 600000), API_PAYLOAD_TOO_LARGE);
     assert_int_equal(code_of_repeated("\"\",", 1000000), API_OK);
     assert_int_equal(code_of_repeated("\"\",", 1100000), API_PAYLOAD_TOO_LARGE);
-    assert_int_equal(code_of_repeated("[1],[2,3],", 300000), API_OK);
-    assert_int_equal(code_of_repeated("[1],[2,3],", 600000), API_PAYLOAD_TOO_LARGE);
+    assert_int_equal(code_of_repeated("[1],[2,3],", 250000), API_OK);
+    assert_int_equal(code_of_repeated("[1],[2,3],", 270000), API_PAYLOAD_TOO_LARGE);
     assert_int_equal(code_of_repeated("[\"\",1],", 300000), API_PAYLOAD_TOO_LARGE);
     assert_int_equal(code_of_repeated("true,", 1100000), API_PAYLOAD_TOO_LARGE);
 }
@@ -415,6 +449,17 @@ static void test_number_budget(void **state) {
     (void)state;
     assert_int_equal(code_of_repeated("1,", (size_t)4 << 20), API_OK);
     assert_int_equal(code_of_repeated("1,", ((size_t)4 << 20) + 1), API_PAYLOAD_TOO_LARGE);
+    /* arrays of one shape become one, so that they cost nothing; unless a string of the client's
+     * looks like a handle: then they are all jansson's */
+    assert_int_equal(code_of_repeated("[[1]],", 450000), API_OK);
+    char *text;
+    size_t size;
+    text = repeated("[[1]],", 450000, &size);
+    memcpy(text, "[\"\x7f\"", 4);
+    memset(text + 4, ' ', 2);
+    text[6] = ' ';
+    assert_int_equal(code_of(text, size), API_PAYLOAD_TOO_LARGE);
+    free(text);
     /* nothing is lifted here, so the numbers are jansson's */
     assert_int_equal(code_of_repeated("1,2,\"\x7f\",", 400000), API_PAYLOAD_TOO_LARGE);
 }
@@ -426,6 +471,7 @@ int main(void) {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_handles_cannot_be_forged),
         cmocka_unit_test(test_fault_places),
+        cmocka_unit_test(test_zero_bytes),
         cmocka_unit_test(test_fault_behind_a_million_numbers),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_value_budget),
