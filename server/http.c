@@ -45,7 +45,8 @@ struct http_request {
     struct http_server *server;
     struct http_request **place; /* where its connection keeps it */
     bool has_begun;
-    bool closes; /* the connection must not serve another request */
+    bool closes;      /* the connection must not serve another request */
+    bool is_stopping; /* as the daemon was when it answered: read once, so that all parts agree */
     char request_id[API_MAX_REQUEST_ID_SIZE + 1];
     enum api_code code; /* API_OK, or the problem to answer with once the body is through */
     const char *detail;
@@ -132,7 +133,7 @@ static void http_add_headers(const struct http_request *request, const struct ap
     if (reply->code == API_OVERLOADED) {
         MHD_add_response_header(response, "Retry-After", "1");
     }
-    if (request->closes || atomic_load(&request->server->state->stopping)) {
+    if (request->closes || request->is_stopping) {
         MHD_add_response_header(response, "Connection", "close");
     }
 }
@@ -171,6 +172,7 @@ static enum MHD_Result http_respond_handler(struct http_request *request,
     const struct admission *admission = &request->admission;
     const struct handlers_request handlers_request = {
         .state = request->server->state,
+        .is_stopping = request->is_stopping,
         .name = admission->match.name,
         .query = request->query,
         .request_id = request->request_id,
@@ -378,6 +380,7 @@ static enum MHD_Result http_handle(void *context, struct MHD_Connection *connect
         *size = 0;
         return http_request_take(request, data, taken);
     }
+    request->is_stopping = atomic_load(&request->server->state->stopping);
     if (request->code != API_OK) {
         return http_respond_problem(request, connection);
     }
