@@ -109,8 +109,8 @@ define ensure
 	done; \
 	if [ -n "$$missing" ]; then \
 		echo "installing:$$missing"; \
-		$(SUDO) apt-get update -q && DEBIAN_FRONTEND=noninteractive \
-			$(SUDO) apt-get install -y -q --no-install-recommends $$missing; \
+		$(SUDO) apt-get update -q && \
+		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing; \
 	fi
 endef
 

@@ -155,6 +155,10 @@ static int call_operation(const struct call_arguments *arguments, size_t max_bod
     }
     call_run(arguments, &body, &reply);
     int result = reply.code == API_OK ? CALL_DONE : CALL_FAILED;
+    if (reply.media_type != NULL && strcmp(reply.media_type, API_TYPE_OCTETS) != 0) {
+        reply.body.maximum = reply.body.size + 1;
+        api_buffer_text(&reply.body, "\n"); /* a line, for terminals and shells */
+    }
     if (!call_write(&reply.body)) {
         fprintf(stderr, "skind call: cannot write the reply: %s\n", strerror(errno));
         result = CALL_FAILED;

@@ -51,9 +51,10 @@ struct http_request {
     bool has_begun;
     struct stream *stream; /* for lines; NULL until the first bytes */
     bool is_http_1_1;
-    bool has_result; /* back from the pool: work.reply is set */
-    size_t held;     /* bytes counted in state.inflight_bytes */
-    bool closes;     /* the connection must not serve another request */
+    bool has_result;  /* back from the pool: work.reply is set */
+    size_t held;      /* bytes counted in state.inflight_bytes */
+    bool closes;      /* the connection must not serve another request */
+    bool is_stopping; /* as the daemon was when it answered: read once, so that all parts agree */
     char request_id[API_MAX_REQUEST_ID_SIZE + 1];
     enum api_code code; /* API_OK, or the problem to answer with once the body is through */
     const char *detail;
@@ -145,7 +146,7 @@ static void http_add_headers(const struct http_request *request, const struct ap
     if (reply->code == API_OVERLOADED) {
         MHD_add_response_header(response, "Retry-After", "1");
     }
-    if (request->closes || atomic_load(&request->server->state->stopping)) {
+    if (request->closes || request->is_stopping) {
         MHD_add_response_header(response, "Connection", "close");
     }
 }
@@ -198,6 +199,7 @@ static void http_request_describe(const struct http_request *request,
     const struct admission *admission = &request->admission;
     *handlers_request = (struct handlers_request){
         .state = request->server->state,
+        .is_stopping = request->is_stopping,
         .name = admission->match.name,
         .query = request->query,
         .request_id = request->request_id,
@@ -540,6 +542,7 @@ static enum MHD_Result http_handle(void *context, struct MHD_Connection *connect
         *size = 0;
         return http_request_take(request, data, taken);
     }
+    request->is_stopping = atomic_load(&request->server->state->stopping);
     return http_respond(request, connection);
 }
 

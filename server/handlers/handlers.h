@@ -8,6 +8,7 @@
 
 struct handlers_request {
     const struct state *state;
+    bool is_stopping;  /* a stop was asked for before the answer */
     const char *name;  /* what stands for {...} in the route's path, NULL when nothing does */
     const char *query; /* as sent, "" for none */
     const char *request_id;

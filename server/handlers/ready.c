@@ -3,7 +3,7 @@
 #include "handlers.h"
 
 void handlers_ready(const struct handlers_request *request, struct api_reply *reply) {
-    if (atomic_load(&request->state->stopping)) {
+    if (request->is_stopping) {
         api_reply_problem(reply, API_OVERLOADED, "The server is stopping.", request->request_id);
         return;
     }
