@@ -6,7 +6,10 @@
 
 #include "admit.h"
 #include "listen.h"
+#include "log.h"
+#include "metrics.h"
 #include "processors.h"
+#include "trace.h"
 #include "work.h"
 
 #include <errno.h>
@@ -55,8 +58,15 @@ struct http_request {
     const char *detail;
     struct admission admission;
     struct api_buffer body;
-    uint64_t claimed;  /* bytes of body, as Content-Length says; 0 when chunked */
-    uint64_t received; /* bytes of body so far, kept or not */
+    uint64_t claimed;   /* bytes of body, as Content-Length says; 0 when chunked */
+    uint64_t received;  /* bytes of body so far, kept or not */
+    uint64_t start_ns;  /* CLOCK_MONOTONIC */
+    unsigned status;    /* of the reply that was queued; 0 before */
+    enum api_code told; /* its code */
+    uint64_t sent;      /* bytes of its body */
+    struct trace trace;
+    char method[EXCHANGE_METHOD_SIZE];
+    char *path; /* decoded; NULL until the gate has passed the target */
     char *query;
     size_t target_size; /* as sent; target is empty when it is over the limit */
     char target[];
@@ -67,14 +77,9 @@ static void http_log(void *context, const char *format, va_list arguments)
 
 static void http_log(void *context, const char *format, va_list arguments) {
     char line[512];
-    (void)context;
     vsnprintf(line, sizeof line, format, arguments);
-    for (char *at = line; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
-            *at = ' ';
-        }
-    }
-    fprintf(stderr, "skind: libmicrohttpd: %s\n", line);
+    line[strcspn(line, "\r\n")] = '\0';
+    log_library(context, line);
 }
 
 /* ---- Request ids ---- */
@@ -127,6 +132,9 @@ static void http_add_headers(const struct http_request *request, const struct ap
                              struct MHD_Response *response) {
     MHD_add_response_header(response, "Content-Type", reply->media_type);
     MHD_add_response_header(response, "X-Request-Id", request->request_id);
+    if (request->trace.parent[0] != '\0') {
+        MHD_add_response_header(response, "traceparent", request->trace.parent);
+    }
     if (reply->code != API_OK) {
         MHD_add_response_header(response, "Cache-Control", "no-store");
     }
@@ -142,7 +150,7 @@ static void http_add_headers(const struct http_request *request, const struct ap
 }
 
 /* Hands the reply's bytes over without a copy. */
-static enum MHD_Result http_respond_reply(const struct http_request *request,
+static enum MHD_Result http_respond_reply(struct http_request *request,
                                           struct MHD_Connection *connection,
                                           struct api_reply *reply) {
     if (reply->body.failed) {
@@ -154,6 +162,9 @@ static enum MHD_Result http_respond_reply(const struct http_request *request,
         MHD_create_response_from_buffer(reply->body.size, reply->body.data, MHD_RESPMEM_MUST_FREE);
     unsigned status = reply->status;
     if (response != NULL) {
+        request->status = status;
+        request->told = reply->code;
+        request->sent = strcmp(request->method, "HEAD") == 0 ? 0 : reply->body.size;
         http_add_headers(request, reply, response);
         api_buffer_init(&reply->body, 0); /* the response owns its bytes now */
     }
@@ -161,7 +172,7 @@ static enum MHD_Result http_respond_reply(const struct http_request *request,
     return http_queue(connection, status, response);
 }
 
-static enum MHD_Result http_respond_problem(const struct http_request *request,
+static enum MHD_Result http_respond_problem(struct http_request *request,
                                             struct MHD_Connection *connection) {
     struct api_reply reply;
     api_reply_problem(&reply, request->code, request->detail, request->request_id);
@@ -200,7 +211,7 @@ static void http_request_describe(const struct http_request *request,
     };
 }
 
-static enum MHD_Result http_respond_inline(const struct http_request *request,
+static enum MHD_Result http_respond_inline(struct http_request *request,
                                            struct MHD_Connection *connection) {
     struct handlers_request handlers_request;
     struct api_reply reply;
@@ -284,6 +295,7 @@ static void *http_request_start(void *context, const char *target,
     }
     request->server = server;
     request->detail = "";
+    request->start_ns = work_now_ns();
     request->target_size = size;
     memcpy(request->target, target, kept);
     api_buffer_init(&request->body, 0);
@@ -292,14 +304,83 @@ static void *http_request_start(void *context, const char *target,
     return request;
 }
 
+static enum exchange_end http_exchange_end(enum MHD_RequestTerminationCode reason) {
+    switch (reason) {
+    case MHD_REQUEST_TERMINATED_COMPLETED_OK:
+        return EXCHANGE_ANSWERED;
+    case MHD_REQUEST_TERMINATED_TIMEOUT_REACHED:
+        return EXCHANGE_TIMED_OUT;
+    case MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN:
+        return EXCHANGE_STOPPED;
+    case MHD_REQUEST_TERMINATED_CLIENT_ABORT:
+        return EXCHANGE_CLIENT_GONE;
+    case MHD_REQUEST_TERMINATED_WITH_ERROR:
+    case MHD_REQUEST_TERMINATED_READ_ERROR:
+        break;
+    }
+    return EXCHANGE_BROKEN;
+}
+
+/* False for a client without an internet address. */
+static bool http_client(struct MHD_Connection *connection, struct address *client) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (info == NULL || info->client_addr == NULL) {
+        return false;
+    }
+    const int family = info->client_addr->sa_family;
+    client->size = family == AF_INET    ? sizeof client->socket.v4
+                   : family == AF_INET6 ? sizeof client->socket.v6
+                                        : 0;
+    memcpy(&client->socket, info->client_addr, client->size);
+    return client->size > 0;
+}
+
+/* The status of a reply that the library made itself, such as to a broken header; 0 for none. */
+static unsigned http_library_status(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+    return info != NULL ? info->http_status : 0;
+}
+
+static void http_request_record(const struct http_request *request,
+                                struct MHD_Connection *connection,
+                                enum MHD_RequestTerminationCode reason) {
+    const struct state *state = request->server->state;
+    const struct routes_match *match = &request->admission.match;
+    const struct pool_task *task = &request->work.task;
+    struct address client;
+    const struct exchange exchange = {
+        .request_id = request->request_id,
+        .trace_id = request->trace.id,
+        .method = request->has_begun ? request->method : NULL,
+        .path = request->path,
+        .route = match->route,
+        .operation = match->operation,
+        .status = request->status > 0 ? request->status : http_library_status(connection),
+        .code = request->told,
+        .end = http_exchange_end(reason),
+        .request_bytes = request->received,
+        .reply_bytes = request->sent,
+        .duration_ns = work_now_ns() - request->start_ns,
+        .was_queued = request->has_result,
+        .queue_wait_ns = request->has_result ? task->started_ns - task->queued_ns : 0,
+        .items = request->work.items,
+        .work_end = request->work.end,
+        .client = http_client(connection, &client) ? &client : NULL,
+    };
+    const char *label = metrics_route_label(state->metrics, exchange.route, exchange.operation);
+    metrics_count(state->metrics, &exchange);
+    log_exchange(state->log, &exchange, label);
+}
+
 /* Called once for each request that http_request_start saw, also when no handler ever did. */
 static void http_request_finish(void *context, struct MHD_Connection *connection, void **place,
                                 enum MHD_RequestTerminationCode reason) {
     struct http_server *server = context;
     struct http_request *request = *place;
-    (void)connection;
-    (void)reason;
     if (request != NULL) {
+        http_request_record(request, connection, reason);
         http_request_release(request);
         if (request->has_result) {
             api_reply_finish(&request->work.reply);
@@ -330,6 +411,11 @@ static void http_request_name(struct http_request *request, const struct gate_re
     if (id != NULL && http_request_id_is_valid(id)) {
         memcpy(request->request_id, id, strlen(id) + 1);
     }
+    const char *trace = gate_header_find(gate, "traceparent", &count);
+    if (trace != NULL && count == 1) {
+        trace_parse(trace, &request->trace);
+    }
+    strncpy(request->method, gate->method, sizeof request->method - 1);
 }
 
 static void http_request_admit(struct http_request *request, const struct gate_request *gate,
@@ -337,6 +423,7 @@ static void http_request_admit(struct http_request *request, const struct gate_r
     char *path;
     struct admission *admission = &request->admission;
     gate_target_split(request->target, &path, &request->query);
+    request->path = path;
     admit_request(gate, verdict, path, request->server->settings->max_body_bytes, admission);
     api_buffer_init(&request->body, admission->body_limit);
     if (admission->code != API_OK) {
@@ -430,6 +517,19 @@ static enum MHD_Result http_handle(void *context, struct MHD_Connection *connect
     return http_respond(request, connection);
 }
 
+static void http_connection_changed(void *context, struct MHD_Connection *connection,
+                                    void **socket_context,
+                                    enum MHD_ConnectionNotificationCode change) {
+    struct http_server *server = context;
+    (void)connection;
+    (void)socket_context;
+    if (change == MHD_CONNECTION_NOTIFY_STARTED) {
+        atomic_fetch_add(&server->state->connections, 1);
+    } else {
+        atomic_fetch_sub(&server->state->connections, 1);
+    }
+}
+
 /* ---- Start and stop ---- */
 
 static struct MHD_Daemon *http_start_daemon(struct http_server *server, int socket_fd) {
@@ -440,13 +540,14 @@ static struct MHD_Daemon *http_start_daemon(struct http_server *server, int sock
     /* clang-format off */
     return MHD_start_daemon(
         flags, 0, NULL, NULL, http_handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, http_log, NULL, /* first, so that it hears of the others */
+        MHD_OPTION_EXTERNAL_LOGGER, http_log, server->state->log, /* first, so that it hears of the others */
         MHD_OPTION_LISTEN_SOCKET, socket_fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)settings->idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY,
         MHD_OPTION_URI_LOG_CALLBACK, http_request_start, server,
         MHD_OPTION_NOTIFY_COMPLETED, http_request_finish, server,
+        MHD_OPTION_NOTIFY_CONNECTION, http_connection_changed, server,
         MHD_OPTION_END);
     /* clang-format on */
 }
