@@ -15,20 +15,23 @@ static void line_append(struct log_line *line, const char *data, size_t size) {
     }
 }
 
-/* Decimal digits of value, at least `width` of them; returns where they begin in text. */
-static char *line_digits(uint64_t value, size_t width, char text[20]) {
-    char *at = text + 20;
+#define LOG_LINE_DIGITS 20 /* of the largest number */
+
+/* Decimal digits of value, at least `width` of them, at the end of text; returns where they begin.
+ */
+static size_t line_digits(uint64_t value, size_t width, char text[LOG_LINE_DIGITS]) {
+    size_t at = LOG_LINE_DIGITS;
     do {
-        *--at = (char)('0' + value % 10);
+        text[--at] = (char)('0' + value % 10);
         value /= 10;
-    } while (value > 0 || (size_t)(text + 20 - at) < width);
+    } while (value > 0 || LOG_LINE_DIGITS - at < width);
     return at;
 }
 
 static void line_append_digits(struct log_line *line, uint64_t value, size_t width) {
-    char text[20];
-    const char *at = line_digits(value, width, text);
-    line_append(line, at, (size_t)(text + 20 - at));
+    char text[LOG_LINE_DIGITS];
+    const size_t at = line_digits(value, width, text);
+    line_append(line, &text[at], LOG_LINE_DIGITS - at);
 }
 
 void log_line_begin(struct log_line *line) {
@@ -119,14 +122,14 @@ void log_line_text(struct log_line *line, const char *name, const char *value) {
 }
 
 void log_line_number(struct log_line *line, const char *name, uint64_t value) {
-    if (line_key(line, name, 20)) {
+    if (line_key(line, name, LOG_LINE_DIGITS)) {
         line_append_digits(line, value, 1);
     }
 }
 
 void log_line_milliseconds(struct log_line *line, const char *name, uint64_t value_ns) {
     const uint64_t value_us = value_ns / 1000;
-    if (line_key(line, name, 24)) {
+    if (line_key(line, name, LOG_LINE_DIGITS + 4)) {
         line_append_digits(line, value_us / 1000, 1);
         line_append(line, ".", 1);
         line_append_digits(line, value_us % 1000, 3);
@@ -153,8 +156,9 @@ static void line_date(uint64_t days, uint64_t *year, uint64_t *month, uint64_t *
 }
 
 static char *line_put(char *at, uint64_t value, size_t width, char behind) {
-    char digits[20];
-    memcpy(at, line_digits(value, width, digits), width);
+    char digits[LOG_LINE_DIGITS];
+    const size_t first = line_digits(value, width, digits);
+    memcpy(at, &digits[first], width);
     at[width] = behind;
     return at + width + 1;
 }

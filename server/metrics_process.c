@@ -5,6 +5,8 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,15 +23,16 @@ static uint64_t process_cpu_us(void) {
 }
 
 static uint64_t process_resident_bytes(void) {
-    unsigned long long pages = 0;
+    char text[128] = "";
     FILE *file = fopen("/proc/self/statm", "re");
-    if (file != NULL) {
-        if (fscanf(file, "%*u %llu", &pages) != 1) {
-            pages = 0;
-        }
-        (void)fclose(file);
+    if (file == NULL) {
+        return 0;
     }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[size] = '\0';
+    const char *second = strchr(text, ' '); /* the first number is the size of address space */
+    return second != NULL ? strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 static uint64_t process_open_fds(void) {

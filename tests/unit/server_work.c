@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -17,6 +16,7 @@
 
 struct probe {
     struct work work;
+    char id[8]; /* the request's: by its place in the probe an operation finds the probe */
     sem_t finished;
     /* how the operation behaves */
     size_t items;     /* of a fan */
@@ -29,9 +29,8 @@ struct probe {
     atomic_size_t destroyed;
 };
 
-/* The request's id is the only text of ours that reaches an operation: it points to the probe. */
 static struct probe *probe_of(const char *request_id) {
-    return (struct probe *)(uintptr_t)strtoull(request_id, NULL, 16);
+    return (struct probe *)(void *)((char *)request_id - offsetof(struct probe, id));
 }
 
 static void pass_deadline(const struct probe *probe) {
@@ -109,12 +108,11 @@ static void probe_wait(struct probe *probe) {
     assert_int_equal(sem_timedwait(&probe->finished, &end), 0);
 }
 
-static void probe_submit(struct probe *probe, char id[32], const struct api_operation *operation,
+static void probe_submit(struct probe *probe, const struct api_operation *operation,
                          struct pool *pool, uint64_t deadline_ns) {
-    (void)snprintf(id, 32, "%llx", (unsigned long long)(uintptr_t)probe);
     sem_init(&probe->finished, 0, 0);
     probe->work.request =
-        (struct handlers_request){.request_id = id, .query = "", .operation = operation};
+        (struct handlers_request){.request_id = probe->id, .query = "", .operation = operation};
     probe->work.run = run_plain;
     probe->work.deadline_ns = deadline_ns;
     probe->work.finished = probe_finished;
@@ -125,9 +123,8 @@ static void probe_submit(struct probe *probe, char id[32], const struct api_oper
 /* Runs it to its end, checks how it ended and what it says, and frees the reply. */
 static void check_work(struct probe *probe, const struct api_operation *operation,
                        uint64_t deadline_ns, enum work_end end, const char *text) {
-    char id[32];
     struct pool *pool = pool_create(2, 1);
-    probe_submit(probe, id, operation, pool, deadline_ns);
+    probe_submit(probe, operation, pool, deadline_ns);
     probe_wait(probe);
     pool_destroy(pool);
     assert_int_equal(probe->work.end, end);
@@ -241,8 +238,7 @@ static void *submit_many(void *context) {
     struct pool *pool = context;
     for (size_t i = 0; i < 50; i++) {
         struct probe probe = {.work = {.socket_fd = -1}, .items = i};
-        char id[32];
-        probe_submit(&probe, id, i % 2 == 0 ? &operation_fan : &operation_plain, pool, in_time());
+        probe_submit(&probe, i % 2 == 0 ? &operation_fan : &operation_plain, pool, in_time());
         probe_wait(&probe);
         const size_t expected = i % 2 == 0 ? i : 1;
         if (atomic_load(&probe.ran) != expected || probe.work.end != WORK_DONE) {
@@ -255,10 +251,11 @@ static void *submit_many(void *context) {
 }
 
 static void test_many_threads_get_their_own_replies(void **state) {
-    enum { THREADS = 4 };
+    /* a place is given back just behind finished: one for each thread, one for each worker */
+    enum { THREADS = 4, WORKERS = 3, PLACES = THREADS + WORKERS };
     pthread_t threads[THREADS];
     (void)state;
-    struct pool *pool = pool_create(3, THREADS * 2);
+    struct pool *pool = pool_create(WORKERS, PLACES);
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, submit_many, pool), 0);
     }
