@@ -100,6 +100,18 @@ static void line_append_sequence(struct log_line *line, const unsigned char *at,
     }
 }
 
+/* Appends what needs no escape up to the first byte that may, and returns its size: nearly always
+ * that is all there is. */
+static size_t line_append_plain(struct log_line *line, const char *text, size_t size) {
+    size_t plain = 0;
+    while (plain < size && text[plain] >= ' ' && text[plain] < 0x7F && text[plain] != '"' &&
+           text[plain] != '\\') {
+        plain++;
+    }
+    line_append(line, text, plain);
+    return plain;
+}
+
 void log_line_text(struct log_line *line, const char *name, const char *value) {
     if (value == NULL) {
         if (line_key(line, name, 4)) {
@@ -112,7 +124,7 @@ void log_line_text(struct log_line *line, const char *name, const char *value) {
         return;
     }
     line_append(line, "\"", 1);
-    for (size_t i = 0; i < size;) {
+    for (size_t i = line_append_plain(line, value, size); i < size;) {
         const unsigned char *at = (const unsigned char *)value + i;
         const size_t sequence = line_sequence(at, size - i);
         line_append_sequence(line, at, sequence);
