@@ -95,9 +95,15 @@ $(build)/tests/unit/server_%: $(build)/tests/unit/server_%.o $(server_test_obj) 
 # each allocation of ours can be made to fail
 $(build)/tests/unit/api_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+# the daemon, but operations wait for the test where it asks for that
+stall_bin := $(build)/tests/http/skind-stall
+
+$(stall_bin): $(build)/tests/http/stall.o $(server_obj) $(build)/libskinapi.a $(build)/libskin.a
+	$(CC) $(LDFLAGS_ALL) -Wl,--wrap=api_operation_run -o $@ $^ $(SERVER_LIBS) $(API_LIBS) $(CXX_RUNTIME)
+
 .SECONDARY: # keep the tests' objects
 
-unit-build: $(unit_bin)
+unit-build: $(unit_bin) $(stall_bin)
 
 # ---- what a new machine lacks -------------------------------------------------------------------
 
@@ -138,7 +144,7 @@ test: setup-test
 unit: unit-build
 	@for test in $(unit_bin); do $$test || exit 1; done
 
-http: all
+http: all $(stall_bin)
 	SKIND=$(CURDIR)/$(build)/skind tests/http/run.sh
 
 bench: setup-bench
@@ -149,7 +155,7 @@ bench: setup-bench
 # ---- format and lint ----------------------------------------------------------------------------
 
 c_files := $(wildcard lib/*.[ch] lib/kernels/*.[ch] api/*.[ch] server/*.[ch] server/handlers/*.[ch] \
-	tests/*.h tests/unit/*.[ch] tests/bench/*.[ch])
+	tests/*.h tests/unit/*.[ch] tests/http/*.[ch] tests/bench/*.[ch])
 cc_files := $(wildcard api/*.cc)
 tidy_c := $(patsubst %,tidy/%,$(filter %.c,$(c_files)))
 tidy_cc := $(patsubst %,tidy/%,$(cc_files))
@@ -170,7 +176,7 @@ $(tidy_cc): tidy/%: %
 cppcheck:
 	cppcheck --quiet --std=c17 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem --error-exitcode=1 -I. -DSKIND_VERSION='""' \
-		-D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 lib api server tests/unit tests/bench
+		-D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 lib api server tests/unit tests/http tests/bench
 
 layering: $(build)/libskin.a
 	tests/layering.sh $(build)

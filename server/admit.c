@@ -130,5 +130,6 @@ void admit_request(const struct gate_request *request, const struct gate_verdict
     *admission = (struct admission){
         .code = API_OK, .detail = "", .content_type = API_MEDIA_JSON, .accept = API_MEDIA_JSON};
     (void)(admit_route(request, path, max_body_size, admission) &&
-           admit_body(request, verdict, admission) && admit_accept(request, admission));
+           admit_body(request, verdict, admission) &&
+           (routes_is_text(admission->match.route) || admit_accept(request, admission)));
 }

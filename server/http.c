@@ -6,8 +6,11 @@
 
 #include "admit.h"
 #include "listen.h"
+#include "log.h"
+#include "metrics.h"
 #include "processors.h"
 #include "stream.h"
+#include "trace.h"
 #include "work.h"
 
 #include <errno.h>
@@ -60,8 +63,15 @@ struct http_request {
     const char *detail;
     struct admission admission;
     struct api_buffer body;
-    uint64_t claimed;  /* bytes of body, as Content-Length says; 0 when chunked */
-    uint64_t received; /* bytes of body so far, kept or not */
+    uint64_t claimed;   /* bytes of body, as Content-Length says; 0 when chunked */
+    uint64_t received;  /* bytes of body so far, kept or not */
+    uint64_t start_ns;  /* CLOCK_MONOTONIC */
+    unsigned status;    /* of the reply that was queued; 0 before */
+    enum api_code told; /* its code */
+    uint64_t sent;      /* bytes of its body */
+    struct trace trace;
+    char method[EXCHANGE_METHOD_SIZE];
+    char *path; /* decoded; NULL until the gate has passed the target */
     char *query;
     size_t target_size; /* as sent; target is empty when it is over the limit */
     char target[];
@@ -74,17 +84,11 @@ static void http_log(void *context, const char *format, va_list arguments) {
     /* said whenever a handler closes a connection, which is how a stream of lines ends */
     static const char closing[] = "Application reported internal error, closing connection";
     char line[512];
-    (void)context;
     vsnprintf(line, sizeof line, format, arguments);
-    if (strncmp(line, closing, sizeof closing - 1) == 0) {
-        return;
+    line[strcspn(line, "\r\n")] = '\0';
+    if (strncmp(line, closing, sizeof closing - 1) != 0) {
+        log_library(context, line);
     }
-    for (char *at = line; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
-            *at = ' ';
-        }
-    }
-    fprintf(stderr, "skind: libmicrohttpd: %s\n", line);
 }
 
 /* ---- Request ids ---- */
@@ -137,6 +141,9 @@ static void http_add_headers(const struct http_request *request, const struct ap
                              struct MHD_Response *response) {
     MHD_add_response_header(response, "Content-Type", reply->media_type);
     MHD_add_response_header(response, "X-Request-Id", request->request_id);
+    if (request->trace.parent[0] != '\0') {
+        MHD_add_response_header(response, "traceparent", request->trace.parent);
+    }
     if (reply->code != API_OK) {
         MHD_add_response_header(response, "Cache-Control", "no-store");
     }
@@ -152,7 +159,7 @@ static void http_add_headers(const struct http_request *request, const struct ap
 }
 
 /* Hands the reply's bytes over without a copy. */
-static enum MHD_Result http_respond_reply(const struct http_request *request,
+static enum MHD_Result http_respond_reply(struct http_request *request,
                                           struct MHD_Connection *connection,
                                           struct api_reply *reply) {
     if (reply->body.failed) {
@@ -164,6 +171,9 @@ static enum MHD_Result http_respond_reply(const struct http_request *request,
         MHD_create_response_from_buffer(reply->body.size, reply->body.data, MHD_RESPMEM_MUST_FREE);
     unsigned status = reply->status;
     if (response != NULL) {
+        request->status = status;
+        request->told = reply->code;
+        request->sent = strcmp(request->method, "HEAD") == 0 ? 0 : reply->body.size;
         http_add_headers(request, reply, response);
         api_buffer_init(&reply->body, 0); /* the response owns its bytes now */
     }
@@ -171,7 +181,7 @@ static enum MHD_Result http_respond_reply(const struct http_request *request,
     return http_queue(connection, status, response);
 }
 
-static enum MHD_Result http_respond_problem(const struct http_request *request,
+static enum MHD_Result http_respond_problem(struct http_request *request,
                                             struct MHD_Connection *connection) {
     struct api_reply reply;
     api_reply_problem(&reply, request->code, request->detail, request->request_id);
@@ -211,7 +221,7 @@ static void http_request_describe(const struct http_request *request,
     };
 }
 
-static enum MHD_Result http_respond_inline(const struct http_request *request,
+static enum MHD_Result http_respond_inline(struct http_request *request,
                                            struct MHD_Connection *connection) {
     struct handlers_request handlers_request;
     struct api_reply reply;
@@ -281,8 +291,87 @@ static enum MHD_Result http_respond(struct http_request *request,
 
 /* ---- The way of a request ---- */
 
-static void http_request_free(struct http_request *request) {
+static enum exchange_end http_exchange_end(enum MHD_RequestTerminationCode reason) {
+    switch (reason) {
+    case MHD_REQUEST_TERMINATED_COMPLETED_OK:
+        return EXCHANGE_ANSWERED;
+    case MHD_REQUEST_TERMINATED_TIMEOUT_REACHED:
+        return EXCHANGE_TIMED_OUT;
+    case MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN:
+        return EXCHANGE_STOPPED;
+    case MHD_REQUEST_TERMINATED_CLIENT_ABORT:
+        return EXCHANGE_CLIENT_GONE;
+    case MHD_REQUEST_TERMINATED_WITH_ERROR:
+    case MHD_REQUEST_TERMINATED_READ_ERROR:
+        break;
+    }
+    return EXCHANGE_BROKEN;
+}
+
+/* False for a client without an internet address. */
+static bool http_client(struct MHD_Connection *connection, struct address *client) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (info == NULL || info->client_addr == NULL) {
+        return false;
+    }
+    const int family = info->client_addr->sa_family;
+    client->size = family == AF_INET    ? sizeof client->socket.v4
+                   : family == AF_INET6 ? sizeof client->socket.v6
+                                        : 0;
+    memcpy(&client->socket, info->client_addr, client->size);
+    return client->size > 0;
+}
+
+/* The status of a reply that the library made itself, such as to a broken header; 0 for none. */
+static unsigned http_library_status(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+    return info != NULL ? info->http_status : 0;
+}
+
+static void http_request_record(const struct http_request *request,
+                                struct MHD_Connection *connection,
+                                enum MHD_RequestTerminationCode reason) {
+    const struct state *state = request->server->state;
+    const struct routes_match *match = &request->admission.match;
+    const struct pool_task *task = &request->work.task;
+    struct address client;
+    struct exchange exchange = {
+        .request_id = request->request_id,
+        .trace_id = request->trace.id,
+        .method = request->has_begun ? request->method : NULL,
+        .path = request->path,
+        .route = match->route,
+        .operation = match->operation,
+        .status = request->status > 0 ? request->status : http_library_status(connection),
+        .code = request->told,
+        .end = http_exchange_end(reason),
+        .request_bytes = request->received,
+        .reply_bytes = request->sent,
+        .duration_ns = work_now_ns() - request->start_ns,
+        .was_queued = request->has_result,
+        .queue_wait_ns = request->has_result ? task->started_ns - task->queued_ns : 0,
+        .items = request->work.items,
+        .work_end = request->work.end,
+        .client = http_client(connection, &client) ? &client : NULL,
+    };
+    if (request->stream != NULL) {
+        const struct stream_counts counts = stream_counts(request->stream);
+        exchange.status = 200;
+        exchange.end = counts.is_broken ? EXCHANGE_CLIENT_GONE : EXCHANGE_ANSWERED;
+        exchange.reply_bytes = counts.reply_size;
+        exchange.items = counts.lines;
+    }
+    const char *label = metrics_route_label(state->metrics, exchange.route, exchange.operation);
+    metrics_count(state->metrics, &exchange);
+    log_exchange(state->log, &exchange, label);
+}
+
+static void http_request_end(struct http_request *request, struct MHD_Connection *connection,
+                             enum MHD_RequestTerminationCode reason) {
     if (request != NULL) {
+        http_request_record(request, connection, reason);
         *request->place = NULL;
         http_request_release(request);
         stream_abandon(request->stream);
@@ -299,18 +388,19 @@ static void http_request_free(struct http_request *request) {
  * connection, or when it closes. */
 static void http_notice_connection(void *context, struct MHD_Connection *connection, void **place,
                                    enum MHD_ConnectionNotificationCode code) {
-    (void)context;
-    (void)connection;
+    struct http_server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         *place = calloc(1, sizeof(struct http_request *));
+        atomic_fetch_add(&server->state->connections, 1);
         return;
     }
     struct http_request **request = *place;
     if (request != NULL) {
-        http_request_free(*request);
+        http_request_end(*request, connection, MHD_REQUEST_TERMINATED_WITH_ERROR);
         free((void *)request);
         *place = NULL;
     }
+    atomic_fetch_sub(&server->state->connections, 1);
 }
 
 static struct http_request **http_connection_place(struct MHD_Connection *connection) {
@@ -330,7 +420,7 @@ static void *http_request_start(void *context, const char *target,
     if (place == NULL) {
         return NULL; /* there was no memory when the connection came */
     }
-    http_request_free(*place);
+    http_request_end(*place, connection, MHD_REQUEST_TERMINATED_WITH_ERROR);
     struct http_request *request = calloc(1, sizeof *request + kept + 1);
     if (request == NULL) {
         return NULL;
@@ -339,6 +429,7 @@ static void *http_request_start(void *context, const char *target,
     request->place = place;
     request->server = server;
     request->detail = "";
+    request->start_ns = work_now_ns();
     request->target_size = size;
     memcpy(request->target, target, kept);
     api_buffer_init(&request->body, 0);
@@ -388,6 +479,7 @@ static enum MHD_Result http_stream_take(struct http_request *request, const char
     if (stream_counts(request->stream).is_broken) {
         return MHD_NO;
     }
+    request->received += taken;
     *size -= taken;
     if (*size > 0) {
         http_stream_wait(request);
@@ -410,9 +502,7 @@ static enum MHD_Result http_stream_end(struct http_request *request) {
 static void http_request_finish(void *context, struct MHD_Connection *connection, void **place,
                                 enum MHD_RequestTerminationCode reason) {
     (void)context;
-    (void)connection;
-    (void)reason;
-    http_request_free(*place);
+    http_request_end(*place, connection, reason);
     *place = NULL;
 }
 
@@ -436,6 +526,11 @@ static void http_request_name(struct http_request *request, const struct gate_re
     if (id != NULL && http_request_id_is_valid(id)) {
         memcpy(request->request_id, id, strlen(id) + 1);
     }
+    const char *trace = gate_header_find(gate, "traceparent", &count);
+    if (trace != NULL && count == 1) {
+        trace_parse(trace, &request->trace);
+    }
+    strncpy(request->method, gate->method, sizeof request->method - 1);
 }
 
 static void http_request_admit(struct http_request *request, const struct gate_request *gate,
@@ -443,6 +538,7 @@ static void http_request_admit(struct http_request *request, const struct gate_r
     char *path;
     struct admission *admission = &request->admission;
     gate_target_split(request->target, &path, &request->query);
+    request->path = path;
     admit_request(gate, verdict, path, request->server->settings->max_body_bytes, admission);
     api_buffer_init(&request->body, admission->body_limit);
     if (admission->code != API_OK) {
@@ -556,14 +652,14 @@ static struct MHD_Daemon *http_start_daemon(struct http_server *server, int sock
     /* clang-format off */
     return MHD_start_daemon(
         flags, 0, NULL, NULL, http_handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, http_log, NULL, /* first, so that it hears of the others */
+        MHD_OPTION_EXTERNAL_LOGGER, http_log, server->state->log, /* first, so that it hears of the others */
         MHD_OPTION_LISTEN_SOCKET, socket_fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)settings->idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY,
         MHD_OPTION_URI_LOG_CALLBACK, http_request_start, server,
         MHD_OPTION_NOTIFY_COMPLETED, http_request_finish, server,
-                            MHD_OPTION_NOTIFY_CONNECTION, http_notice_connection, server,
+        MHD_OPTION_NOTIFY_CONNECTION, http_notice_connection, server,
         MHD_OPTION_END);
     /* clang-format on */
 }

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "call.h"
 #include "http.h"
+#include "log.h"
+#include "metrics.h"
 #include "probe.h"
 #include "processors.h"
 #include "settings.h"
@@ -48,8 +50,8 @@ static long main_now_ms(void) {
 
 /* Waits until the last request is answered, or the grace time is over. A second signal ends the
  * process here. */
-static void main_drain(const struct http_server *server, struct pool *pool, const sigset_t *signals,
-                       long grace_ms) {
+static void main_drain(const struct http_server *server, const struct state *state,
+                       const sigset_t *signals, long grace_ms) {
     const struct timespec tick = {.tv_nsec = MAIN_TICK_MS * 1000000L};
     struct http_load load = http_load(server);
     long start_ms = main_now_ms();
@@ -62,16 +64,16 @@ static void main_drain(const struct http_server *server, struct pool *pool, cons
             requests = load.requests;
             busy_ms = now_ms;
         }
-        if (now_ms - busy_ms >= MAIN_QUIET_MS && pool_load(pool).tasks == 0) {
+        if (now_ms - busy_ms >= MAIN_QUIET_MS && pool_load(state->pool).tasks == 0) {
             return;
         }
         if (now_ms - start_ms >= grace_ms) {
-            fprintf(stderr, "skind: the grace time is over; requests cut: %zu\n",
-                    load.open_requests);
+            log_message(state->log, LOG_WARN, "the grace time is over; requests cut: %zu",
+                        load.open_requests);
             return;
         }
         if (sigtimedwait(signals, NULL, &tick) > 0) {
-            fputs("skind: second signal; stopped at once\n", stderr);
+            log_message(state->log, LOG_WARN, "second signal; stopped at once");
             _exit(EXIT_FAILURE);
         }
     }
@@ -105,12 +107,16 @@ static int main_serve(const struct settings *settings) {
         fputs("skind: cannot start the worker threads\n", stderr);
         return EXIT_FAILURE;
     }
+    state.metrics = metrics_create();
+    state.log = log_create((enum log_target)settings->log, STDERR_FILENO);
+    if (state.metrics == NULL || state.log == NULL) {
+        fputs("skind: out of memory\n", stderr);
+        goto failed;
+    }
     struct http_server *server = http_create(settings, &state, error);
     if (server == NULL) {
-        pool_destroy(state.pool);
-        stream_writer_destroy(state.stream_writer);
         fprintf(stderr, "skind: %s\n", error);
-        return EXIT_FAILURE;
+        goto failed;
     }
     address_format(http_address(server), address);
     printf("skind listening on http://%s\n", address);
@@ -118,17 +124,25 @@ static int main_serve(const struct settings *settings) {
     sigwait(&signals, &signal_number);
     atomic_store(&state.stopping, true);
     http_quiesce(server);
-    main_drain(server, state.pool, &signals, (long)settings->grace_ms);
+    main_drain(server, &state, &signals, (long)settings->grace_ms);
     if (pool_load(state.pool).tasks > 0) {
         /* a job that cannot be waited for: its connection is suspended, and stopping the HTTP
          * library would abort */
-        fputs("skind: a request is still being worked on; stopped without it\n", stderr);
+        log_message(state.log, LOG_ERROR, "a request is still being worked on; stopped without it");
         _exit(EXIT_FAILURE);
     }
     pool_destroy(state.pool);
     http_destroy(server);
     stream_writer_destroy(state.stream_writer);
+    log_destroy(state.log);
+    metrics_destroy(state.metrics);
     return EXIT_SUCCESS;
+failed:
+    pool_destroy(state.pool);
+    stream_writer_destroy(state.stream_writer);
+    log_destroy(state.log);
+    metrics_destroy(state.metrics);
+    return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv) {

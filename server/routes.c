@@ -10,6 +10,7 @@ static const struct route routes_table[] = {
     {"GET", "/readyz", false, handlers_ready},
     {"GET", "/version", false, handlers_version},
     {"GET", "/openapi.json", false, handlers_openapi},
+    {"GET", "/metrics", false, handlers_metrics},
     {"GET", "/problems/{code}", false, handlers_problem},
     {"POST", "/v1/{operation}", true, handlers_operation},
 };
@@ -46,6 +47,14 @@ static void route_allow(const struct route *route, char allow[ROUTES_ALLOW_SIZE]
     size_t size = strlen(allow);
     snprintf(allow + size, ROUTES_ALLOW_SIZE - size, "%s%s%s", size > 0 ? ", " : "", route->method,
              strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+}
+
+const struct route *routes_at(size_t index) {
+    return index < ROUTES_COUNT ? &routes_table[index] : NULL;
+}
+
+bool routes_is_text(const struct route *route) {
+    return route->run == handlers_metrics;
 }
 
 enum api_code routes_find(const char *method, const char *path, struct routes_match *match) {

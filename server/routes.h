@@ -22,6 +22,12 @@ struct routes_match {
     char allow[ROUTES_ALLOW_SIZE]; /* the path's methods, when this one is not among them */
 };
 
+/* The table's rows in order; NULL behind the last. */
+const struct route *routes_at(size_t index);
+
+/* Whether the route answers in text whatever Accept says, as RFC 9110 allows. */
+bool routes_is_text(const struct route *route);
+
 /* API_OK, API_NOT_FOUND or API_METHOD_NOT_ALLOWED. The path is decoded, and outlives the match. */
 enum api_code routes_find(const char *method, const char *path, struct routes_match *match);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum setting_kind { SETTING_IS_ADDRESS, SETTING_IS_COUNT };
+enum setting_kind { SETTING_IS_ADDRESS, SETTING_IS_COUNT, SETTING_IS_CHOICE };
 
 struct setting {
     const char *flag;
@@ -19,7 +19,7 @@ struct setting {
     uint64_t minimum;
     uint64_t maximum;
     const char *initial;
-    const char *unit;
+    const char *unit; /* of a choice: what may be chosen, between bars */
     const char *help;
 };
 
@@ -31,9 +31,13 @@ static const struct setting settings_table[] = {
     {flag,    environment, SETTING_IS_COUNT, offsetof(struct settings, field),                     \
      minimum, maximum,     #initial,         unit,                                                 \
      help},
+#define SETTING_CHOICE(field, flag, environment, choices, initial, help)                           \
+    {flag,    environment, SETTING_IS_CHOICE, offsetof(struct settings, field), 0, 0, initial,     \
+     choices, help},
 #include "settings.def"
 #undef SETTING_ADDRESS
 #undef SETTING_COUNT
+#undef SETTING_CHOICE
 };
 
 #define SETTINGS_COUNT (sizeof settings_table / sizeof settings_table[0])
@@ -56,6 +60,20 @@ static bool setting_parse_count(const struct setting *setting, const char *text,
     return true;
 }
 
+static bool setting_parse_choice(const struct setting *setting, const char *text, size_t *index) {
+    const size_t size = strlen(text);
+    size_t at = 0;
+    for (const char *choice = setting->unit; *choice != '\0'; at++) {
+        const size_t choice_size = strcspn(choice, "|");
+        if (choice_size == size && memcmp(choice, text, size) == 0) {
+            *index = at;
+            return true;
+        }
+        choice += choice_size + (choice[choice_size] == '|' ? 1 : 0);
+    }
+    return false;
+}
+
 /* source is the flag or the variable that the text came from. */
 static enum settings_result setting_store(const struct setting *setting, struct settings *settings,
                                           const char *source, const char *text,
@@ -75,6 +93,13 @@ static enum settings_result setting_store(const struct setting *setting, struct 
         snprintf(error, SETTINGS_ERROR_SIZE,
                  "%s: '%.80s' is not a number from %" PRIu64 " to %" PRIu64 " (%s)", source, text,
                  setting->minimum, setting->maximum, setting->unit);
+        break;
+    case SETTING_IS_CHOICE:
+        if (setting_parse_choice(setting, text, (size_t *)(void *)field)) {
+            return SETTINGS_OK;
+        }
+        snprintf(error, SETTINGS_ERROR_SIZE, "%s: '%.80s' is not one of %s", source, text,
+                 setting->unit);
         break;
     }
     return SETTINGS_BAD;
@@ -176,6 +201,11 @@ static void setting_help(const struct setting *setting, FILE *out) {
         fprintf(out, "  %-28s %s\n  %-28s %s; %" PRIu64 " to %" PRIu64 " %s, default %s\n", left,
                 setting->help, "", setting->environment, setting->minimum, setting->maximum,
                 setting->unit, setting->initial);
+        break;
+    case SETTING_IS_CHOICE:
+        snprintf(left, sizeof left, "%s %s", setting->flag, setting->unit);
+        fprintf(out, "  %-28s %s\n  %-28s %s; default %s\n", left, setting->help, "",
+                setting->environment, setting->initial);
         break;
     }
 }

@@ -11,9 +11,11 @@
 struct settings {
 #define SETTING_ADDRESS(field, flag, environment, initial, help) struct address field;
 #define SETTING_COUNT(field, flag, environment, minimum, maximum, initial, unit, help) size_t field;
+#define SETTING_CHOICE(field, flag, environment, choices, initial, help) size_t field;
 #include "settings.def"
 #undef SETTING_ADDRESS
 #undef SETTING_COUNT
+#undef SETTING_CHOICE
 };
 
 enum settings_result {

@@ -8,12 +8,17 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+struct log;
+struct metrics;
 struct stream_writer;
 
 struct state {
+    struct pool *pool; /* for what is not done where it came in */
     struct stream_writer *stream_writer;
-    struct pool *pool;            /* for what is not done where it came in */
+    struct metrics *metrics;
+    struct log *log;
     atomic_size_t inflight_bytes; /* of bodies, held now */
+    atomic_size_t connections;    /* open now */
     atomic_bool stopping;         /* a stop was asked for: no longer ready, connections close */
     const char *http_version;     /* of the HTTP library that is running */
 };

@@ -90,6 +90,10 @@ static size_t work_done(struct pool_task *task) {
     if (work->fan_state != NULL) {
         work_close(work);
     }
+    if (work->end == WORK_DONE && work_is_late(work)) {
+        api_reply_finish(&work->reply);
+        work_set_late(work);
+    }
     work->finished(work);
     return 0;
 }

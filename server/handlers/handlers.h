@@ -28,6 +28,7 @@ handlers_run handlers_ready;     /* GET /readyz */
 handlers_run handlers_version;   /* GET /version */
 handlers_run handlers_openapi;   /* GET /openapi.json */
 handlers_run handlers_problem;   /* GET /problems/{code} */
+handlers_run handlers_metrics;   /* GET /metrics */
 
 /* What an operation sees of the request. */
 struct api_request handlers_api_request(const struct handlers_request *request);

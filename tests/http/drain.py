@@ -85,6 +85,7 @@ def answers_what_is_open():
 def loses_nothing():
     """Clients that ask again as soon as they are answered, until they are told to close."""
     lost, answered, started = [], [], threading.Barrier(9)
+    idle = Idle()
 
     def client(index):
         count = 0
@@ -110,6 +111,8 @@ def loses_nothing():
         thread.start()
     started.wait()
     terminate()
+    reply = idle.wait_for_stop()
+    check(reply.status == 503 and reply.closes, f"/readyz said {reply.status} under load")
     for thread in threads:
         thread.join()
     check(not lost, f"requests without an answer: {lost}")

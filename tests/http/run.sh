@@ -35,6 +35,8 @@ case_stop_after_all_cases() {
 run_case case_stop_after_all_cases
 
 # these start daemons of their own
+adopt observed python3 "$here/observed.py" "$skind"
+adopt overload python3 "$here/overload.py" "$(dirname "$skind")/tests/http/skind-stall"
 for name in $(cases_of process.sh) $(cases_of commands.sh); do
     run_case "$name"
 done

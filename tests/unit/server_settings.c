@@ -10,9 +10,11 @@
 static const char *const variables[] = {
 #define SETTING_ADDRESS(field, flag, environment, initial, help) environment,
 #define SETTING_COUNT(field, flag, environment, minimum, maximum, initial, unit, help) environment,
+#define SETTING_CHOICE(field, flag, environment, choices, initial, help) environment,
 #include "server/settings.def"
 #undef SETTING_ADDRESS
 #undef SETTING_COUNT
+#undef SETTING_CHOICE
 };
 
 static int clear_environment(void **state) {
