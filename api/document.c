@@ -94,6 +94,21 @@ static struct api_text_position text_position(struct text text, size_t offset) {
     return position;
 }
 
+/* jansson skips a zero byte behind a number or a word, so it is found here: no JSON text has one.
+ * Returns text.size when there is none. */
+static size_t zero_offset(struct text text) {
+    const char *zero = text.size > 0 ? memchr(text.data, '\0', text.size) : NULL;
+    return zero != NULL ? (size_t)(zero - text.data) : text.size;
+}
+
+static void report_zero(struct text text, struct api_problem *problem) {
+    const struct api_text_position position = text_position(text, zero_offset(text));
+    api_problem_set(problem, API_MALFORMED_JSON, "zero byte at byte %zu (line %zu, column %zu)",
+                    position.offset, position.line, position.column);
+    problem->has_position = true;
+    problem->position = position;
+}
+
 static void report_fault(const json_error_t *error, const struct api_lifted *lifted,
                          struct text text, struct api_problem *problem) {
     if (allocation_failed || error->text[0] == '\0') {
@@ -101,8 +116,12 @@ static void report_fault(const json_error_t *error, const struct api_lifted *lif
         return;
     }
     const bool duplicate = json_error_code(error) == json_error_duplicate_key;
-    const struct api_text_position position =
-        text_position(text, fault_offset(error, lifted, text));
+    const size_t offset = fault_offset(error, lifted, text);
+    if (offset > zero_offset(text)) {
+        report_zero(text, problem);
+        return;
+    }
+    const struct api_text_position position = text_position(text, offset);
     const char *near = strstr(error->text, " near '");
     const int length = near == NULL ? (int)strlen(error->text) : (int)(near - error->text);
     api_problem_set(problem, duplicate ? API_DUPLICATE_MEMBER : API_MALFORMED_JSON,
@@ -150,6 +169,10 @@ bool api_document_read(struct api_document *document, const char *body, size_t s
                    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error);
     if (document->root == NULL) {
         report_fault(&error, lifted, (struct text){body, size}, problem);
+        return false;
+    }
+    if (zero_offset((struct text){body, size}) < size) {
+        report_zero((struct text){body, size}, problem);
         return false;
     }
     return true;
