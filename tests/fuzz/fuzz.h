@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                          \
     } while (0)
 
-/* A block of exactly that size, so that the sanitizer sees each read behind its end. To be freed. */
+/* A block of exactly that size, so that the sanitizer sees each read behind its end. To be freed.
+ */
 static inline char *fuzz_copy(const void *data, size_t size) {
     char *copy = malloc(size == 0 ? 1 : size);
     fuzz_require(copy != NULL);

@@ -4,9 +4,10 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <jansson.h>
+#include <math.h>
 
 static bool same_number(double a, double b) {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return a == b && signbit(a) == signbit(b);
 }
 
 static void check_span(const double *numbers, const size_t *shape, size_t rank, const json_t *value,
@@ -73,8 +74,8 @@ static size_t depth_of(const char *text, size_t size) {
     bool in_string = false;
     for (size_t i = 0; i < size; ++i) {
         if (in_string) {
+            in_string = text[i] != '"';
             i += text[i] == '\\' ? 1 : 0;
-            in_string = i < size && text[i] != '"';
         } else if (text[i] == '"') {
             in_string = true;
         } else if (text[i] == '[' || text[i] == '{') {
@@ -114,6 +115,19 @@ static bool is_limit(const struct api_problem *problem, const char *text, size_t
     return false;
 }
 
+/* jansson skips a zero byte behind a number; no JSON text has one, so it is refused, there or
+ * before. */
+static bool is_zero(bool is_read, const struct api_problem *problem, const char *text,
+                    size_t size) {
+    const char *zero = memchr(text, '\0', size);
+    if (zero == NULL) {
+        return false;
+    }
+    fuzz_require(!is_read && problem->has_position);
+    fuzz_require(problem->position.offset <= (size_t)(zero - text));
+    return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct api_document document;
     struct api_problem problem;
@@ -122,10 +136,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     api_problem_init(&problem);
     const bool is_read = api_document_read(&document, text, size, &problem);
     fuzz_require(size == 0 || memcmp(text, data, size) == 0);
-    if (is_read || !is_limit(&problem, text, size)) {
-        json_t *expected =
-            json_loadb(text, size,
-                       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error);
+    if (!is_limit(&problem, text, size) && !is_zero(is_read, &problem, text, size)) {
+        json_t *expected = json_loadb(
+            text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error);
         fuzz_require(is_read == (expected != NULL));
         if (is_read) {
             fuzz_require(depth_of(text, size) <= API_MAX_DEPTH);

@@ -30,7 +30,8 @@ static void check_choice(const struct media_preference *preference) {
             fuzz_require(is_chosen == (json > 0 || octets > 0));
             fuzz_require(!is_chosen || preference->of[chosen].quality > 0);
             fuzz_require(!is_chosen || offered || chosen == API_MEDIA_JSON);
-            fuzz_require(!is_chosen || preference->of[chosen].quality >= (json > octets ? json : octets));
+            fuzz_require(!is_chosen ||
+                         preference->of[chosen].quality >= (json > octets ? json : octets));
         }
     }
 }
