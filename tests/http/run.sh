@@ -8,6 +8,7 @@ set -u
 . "$here/operations.sh"
 . "$here/process.sh"
 . "$here/commands.sh"
+. "$here/load.sh"
 
 # the functions of a file that are cases, in the order in which they stand there
 cases_of() {
@@ -36,6 +37,7 @@ run_case case_stop_after_all_cases
 for name in $(cases_of process.sh) $(cases_of commands.sh); do
     run_case "$name"
 done
+load_run
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
