@@ -61,6 +61,7 @@ for config in "${configs[@]}"; do
     fi
     count "$config: http" env SKIND="$PWD/build/$config/skind" tests/http/run.sh
 done
+count "deploy" tests/deploy.sh "build/${configs[0]}/skind"
 step "lint" make -s -j "$jobs" lint
 
 printf '\n'
