@@ -175,10 +175,9 @@ soak: setup-test
 	@$(MAKE) -s -j $(shell nproc) config=release all
 	@tests/soak.sh build/release/skind
 
-# -O0 and no vector kernels that valgrind does not know
 valgrind: setup-valgrind
-	@$(MAKE) -s -j $(shell nproc) config=debug all unit-build
-	@tests/valgrind.sh build/debug
+	@$(MAKE) -s -j $(shell nproc) config=release all unit-build fuzz-build
+	@tests/valgrind.sh build/release
 
 # ---- format and lint ----------------------------------------------------------------------------
 
