@@ -18,6 +18,8 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 BUILD_PACKAGES := gcc g++ libc6-dev libmicrohttpd-dev libjansson-dev curl ca-certificates
 TEST_PACKAGES := libcmocka-dev libgmp-dev clang-format clang-tidy cppcheck python3 jq
 BENCH_PACKAGES := wrk jq perl python3
+FUZZ_PACKAGES := clang libclang-rt-dev
+VALGRIND_PACKAGES := valgrind libcmocka-dev libgmp-dev python3 jq
 
 warnings := -Wall -Wextra -Wpedantic -Werror
 common := -g -fPIC -fno-math-errno -ffp-contract=off -fvisibility=hidden -pthread -I. \
@@ -26,9 +28,11 @@ flags_release := -O3 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 flags_debug := -O0 -D_GLIBCXX_ASSERTIONS
 flags_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 flags_tsan := -O1 -fno-omit-frame-pointer -fsanitize=thread
+flags_fuzz := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fsanitize=fuzzer-no-link
 flags := $(common) $(flags_$(config))
 ifeq ($(flags_$(config)),)
-$(error config is one of release, debug, asan, tsan)
+$(error config is one of release, debug, asan, tsan, fuzz)
 endif
 
 CFLAGS_ALL = -std=c17 $(flags) $(CFLAGS)
@@ -36,7 +40,7 @@ CXXFLAGS_ALL = -std=c++17 -fno-exceptions -fno-rtti $(flags) $(CXXFLAGS)
 LDFLAGS_ALL = $(flags) -Wl,-z,relro,-z,now $(LDFLAGS)
 API_LIBS := -ljansson
 # charconv lives in libstdc++; linked in so that the daemon needs no C++ runtime beside it
-CXX_RUNTIME := $(if $(filter asan tsan,$(config)),-lstdc++,-Wl,-Bstatic -lstdc++ -Wl,-Bdynamic) -lm
+CXX_RUNTIME := $(if $(filter asan tsan fuzz,$(config)),-lstdc++,-Wl,-Bstatic -lstdc++ -Wl,-Bdynamic) -lm
 SERVER_LIBS := -lmicrohttpd
 
 lib_src := $(wildcard lib/*.c lib/kernels/*.c)
@@ -47,8 +51,8 @@ api_obj := $(api_src:%.c=$(build)/%.o) $(build)/api/numbers.o
 server_obj := $(server_src:%.c=$(build)/%.o)
 
 .DELETE_ON_ERROR:
-.PHONY: all demo run test setup-build setup-test setup-bench unit unit-build http format format-fix \
-	lint install bench clean
+.PHONY: all demo run test setup-build setup-test setup-bench setup-fuzz setup-valgrind unit unit-build http format format-fix \
+	lint install bench clean fuzz fuzz-build soak valgrind
 
 all: $(build)/skind $(build)/libskin.a $(build)/libskin.so
 
@@ -101,6 +105,16 @@ stall_bin := $(build)/tests/http/skind-stall
 $(stall_bin): $(build)/tests/http/stall.o $(server_obj) $(build)/libskinapi.a $(build)/libskin.a
 	$(CC) $(LDFLAGS_ALL) -Wl,--wrap=api_operation_run -o $@ $^ $(SERVER_LIBS) $(API_LIBS) $(CXX_RUNTIME)
 
+# Fuzz targets: each tests/fuzz/*.c, under libFuzzer (config=fuzz) or with a main that replays files.
+fuzz_support := $(build)/tests/fuzz/support/init.o $(build)/tests/fuzz/support/reply.o
+fuzz_bin := $(patsubst tests/fuzz/%.c,$(build)/tests/fuzz/%,$(wildcard tests/fuzz/*.c))
+fuzz_main := $(if $(filter fuzz,$(config)),,$(build)/tests/fuzz/support/replay.o)
+
+$(fuzz_bin): %: %.o $(fuzz_support) $(fuzz_main) $(server_test_obj) $(build)/libskinapi.a $(build)/libskin.a
+	$(CC) $(LDFLAGS_ALL) $(if $(fuzz_main),,-fsanitize=fuzzer) -o $@ $^ $(SERVER_LIBS) $(API_LIBS) $(CXX_RUNTIME)
+
+fuzz-build: $(fuzz_bin)
+
 .SECONDARY: # keep the tests' objects
 
 unit-build: $(unit_bin) $(stall_bin)
@@ -125,6 +139,12 @@ setup-build:
 
 setup-test:
 	$(call ensure,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+
+setup-fuzz:
+	$(call ensure,$(BUILD_PACKAGES) $(FUZZ_PACKAGES))
+
+setup-valgrind:
+	$(call ensure,$(BUILD_PACKAGES) $(VALGRIND_PACKAGES))
 
 setup-bench:
 	$(call ensure,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
@@ -152,10 +172,25 @@ bench: setup-bench
 	tests/bench/http.sh build/release
 	python3 tests/bench/batch.py build/release/skind
 
+# FUZZ_SECONDS (60) for each target; FUZZ_TARGETS names some of them
+fuzz: setup-fuzz
+	@$(MAKE) -s -j $(shell nproc) config=fuzz CC=clang CXX=clang++ fuzz-build
+	@tests/fuzz/run.sh build/fuzz
+
+# SOAK_MINUTES (10)
+soak: setup-test
+	@$(MAKE) -s -j $(shell nproc) config=release all
+	@tests/soak.sh build/release/skind
+
+valgrind: setup-valgrind
+	@$(MAKE) -s -j $(shell nproc) config=release all unit-build fuzz-build
+	@tests/valgrind.sh build/release
+
 # ---- format and lint ----------------------------------------------------------------------------
 
 c_files := $(wildcard lib/*.[ch] lib/kernels/*.[ch] api/*.[ch] server/*.[ch] server/handlers/*.[ch] \
-	tests/*.h tests/unit/*.[ch] tests/http/*.[ch] tests/bench/*.[ch])
+	tests/*.h tests/unit/*.[ch] tests/http/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch] \
+	tests/fuzz/support/*.[ch])
 cc_files := $(wildcard api/*.cc)
 tidy_c := $(patsubst %,tidy/%,$(filter %.c,$(c_files)))
 tidy_cc := $(patsubst %,tidy/%,$(cc_files))
@@ -176,7 +211,8 @@ $(tidy_cc): tidy/%: %
 cppcheck:
 	cppcheck --quiet --std=c17 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem --error-exitcode=1 -I. -DSKIND_VERSION='""' \
-		-D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 lib api server tests/unit tests/http tests/bench
+		-D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 lib api server tests/unit tests/http \
+		tests/bench tests/fuzz
 
 layering: $(build)/libskin.a
 	tests/layering.sh $(build)

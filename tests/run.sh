@@ -55,8 +55,13 @@ for config in "${configs[@]}"; do
         name=$(basename "$test" .c)
         count "$config: $name" "build/$config/tests/unit/$name"
     done
+    if [ "$config" = asan ]; then
+        step "$config: fuzz targets" make -s -j "$jobs" config="$config" fuzz-build
+        count "$config: fuzz seeds" tests/fuzz/replay.sh "build/$config"
+    fi
     count "$config: http" env SKIND="$PWD/build/$config/skind" tests/http/run.sh
 done
+count "deploy" tests/deploy.sh "build/${configs[0]}/skind"
 step "lint" make -s -j "$jobs" lint
 
 printf '\n'

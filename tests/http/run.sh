@@ -9,6 +9,7 @@ set -u
 . "$here/batch.sh"
 . "$here/process.sh"
 . "$here/commands.sh"
+. "$here/load.sh"
 
 # the functions of a file that are cases, in the order in which they stand there
 cases_of() {
@@ -40,6 +41,7 @@ adopt overload python3 "$here/overload.py" "$(dirname "$skind")/tests/http/skind
 for name in $(cases_of process.sh) $(cases_of commands.sh); do
     run_case "$name"
 done
+load_run
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
