@@ -12,6 +12,8 @@ struct admission {
     struct routes_match match;
     enum api_media content_type;
     enum api_media accept;
+    bool is_packed;    /* the body is in gzip */
+    bool takes_packed; /* the reply may be */
     size_t body_limit; /* bytes; 0 for a path that takes no body */
 };
 

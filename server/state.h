@@ -8,7 +8,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+struct front;
+
 struct state {
+    struct front *front;          /* who may come in, and where */
     struct pool *pool;            /* for what is not done where it came in */
     atomic_size_t inflight_bytes; /* of bodies, held now */
     atomic_bool stopping;         /* a stop was asked for: no longer ready, connections close */
