@@ -2,7 +2,7 @@
 FROM debian:trixie-slim AS build
 RUN apt-get update -q \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-        gcc g++ libc6-dev make libmicrohttpd-dev libjansson-dev \
+        gcc g++ libc6-dev make libmicrohttpd-dev libgnutls28-dev zlib1g-dev libjansson-dev \
     && rm -rf /var/lib/apt/lists/*
 COPY . /src
 WORKDIR /src

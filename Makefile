@@ -15,7 +15,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-BUILD_PACKAGES := gcc g++ libc6-dev libmicrohttpd-dev libjansson-dev curl ca-certificates
+BUILD_PACKAGES := gcc g++ libc6-dev libmicrohttpd-dev libgnutls28-dev zlib1g-dev libjansson-dev curl ca-certificates
 TEST_PACKAGES := libcmocka-dev libgmp-dev clang-format clang-tidy cppcheck python3 jq
 BENCH_PACKAGES := wrk jq perl python3
 FUZZ_PACKAGES := clang libclang-rt-dev
@@ -41,7 +41,7 @@ LDFLAGS_ALL = $(flags) -Wl,-z,relro,-z,now $(LDFLAGS)
 API_LIBS := -ljansson
 # charconv lives in libstdc++; linked in so that the daemon needs no C++ runtime beside it
 CXX_RUNTIME := $(if $(filter asan tsan fuzz,$(config)),-lstdc++,-Wl,-Bstatic -lstdc++ -Wl,-Bdynamic) -lm
-SERVER_LIBS := -lmicrohttpd
+SERVER_LIBS := -lmicrohttpd -lgnutls -lz
 
 lib_src := $(wildcard lib/*.c lib/kernels/*.c)
 api_src := $(wildcard api/*.c)

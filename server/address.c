@@ -4,6 +4,7 @@
 #include "address.h"
 
 #include <arpa/inet.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,23 @@ static bool address_parse_v6(const char *host, in_port_t port, struct address *a
     return true;
 }
 
+/* An absolute path alone: the daemon's directory is nobody's business. */
+static bool address_parse_unix(const char *path, struct address *address) {
+    struct address unix_address = {.socket.path = {.sun_family = AF_UNIX},
+                                   .size = sizeof(struct sockaddr_un)};
+    const size_t size = strlen(path);
+    if (path[0] != '/' || size < 2 || size >= sizeof unix_address.socket.path.sun_path) {
+        return false;
+    }
+    memcpy(unix_address.socket.path.sun_path, path, size);
+    *address = unix_address;
+    return true;
+}
+
 bool address_parse(const char *text, struct address *address) {
+    if (strncmp(text, "unix:", 5) == 0) {
+        return address_parse_unix(text + 5, address);
+    }
     char host[ADDRESS_TEXT_SIZE];
     in_port_t port;
     const char *colon = strrchr(text, ':');
@@ -64,6 +81,13 @@ bool address_parse(const char *text, struct address *address) {
 
 void address_format(const struct address *address, char text[ADDRESS_TEXT_SIZE]) {
     char host[INET6_ADDRSTRLEN] = "";
+    if (address_is_unix(address)) {
+        /* an inherited one may have no end within its size, or no name */
+        const size_t used = address->size - offsetof(struct sockaddr_un, sun_path);
+        const char *path = address->socket.path.sun_path;
+        snprintf(text, ADDRESS_TEXT_SIZE, "unix:%.*s", (int)strnlen(path, used), path);
+        return;
+    }
     bool is_v6 = address->socket.any.sa_family == AF_INET6;
     const void *number = is_v6 ? (const void *)&address->socket.v6.sin6_addr
                                : (const void *)&address->socket.v4.sin_addr;
@@ -72,12 +96,41 @@ void address_format(const struct address *address, char text[ADDRESS_TEXT_SIZE])
              address_port(address) & 0xffff);
 }
 
+bool address_is_known(const struct address *address) {
+    const sa_family_t family = address->socket.any.sa_family;
+    return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
+}
+
+bool address_is_unix(const struct address *address) {
+    return address->socket.any.sa_family == AF_UNIX;
+}
+
+bool address_is_local(const struct address *address) {
+    const struct in6_addr *v6 = &address->socket.v6.sin6_addr;
+    switch (address->socket.any.sa_family) {
+    case AF_UNIX:
+        return true;
+    case AF_INET:
+        return ntohl(address->socket.v4.sin_addr.s_addr) >> 24 == 127;
+    case AF_INET6:
+        return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+    default:
+        return false;
+    }
+}
+
 unsigned address_port(const struct address *address) {
+    if (address_is_unix(address)) {
+        return 0;
+    }
     return ntohs(address->socket.any.sa_family == AF_INET6 ? address->socket.v6.sin6_port
                                                            : address->socket.v4.sin_port);
 }
 
 void address_port_set(struct address *address, unsigned port) {
+    if (address_is_unix(address)) {
+        return;
+    }
     if (address->socket.any.sa_family == AF_INET6) {
         address->socket.v6.sin6_port = htons((in_port_t)port);
     } else {

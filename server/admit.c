@@ -59,9 +59,17 @@ static bool admit_content_encoding(const struct gate_request *request,
                                    struct admission *admission) {
     size_t count;
     const char *encoding = gate_header_find(request, "Content-Encoding", &count);
-    if (count > 1 || (encoding != NULL && strcasecmp(encoding, "identity") != 0)) {
+    if (count > 1) {
+        return admit_refuse(admission, API_BAD_REQUEST, "Content-Encoding stands twice.");
+    }
+    if (encoding != NULL &&
+        (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0)) {
+        admission->is_packed = true;
+        return true;
+    }
+    if (encoding != NULL && strcasecmp(encoding, "identity") != 0) {
         return admit_refuse(admission, API_UNSUPPORTED_MEDIA_TYPE,
-                            "Content-Encoding must be identity, or be left out.");
+                            "Content-Encoding must be gzip or identity, or be left out.");
     }
     return true;
 }
@@ -125,10 +133,22 @@ static bool admit_accept(const struct gate_request *request, struct admission *a
     return true;
 }
 
+static void admit_codings(const struct gate_request *request, struct admission *admission) {
+    struct media_codings codings = MEDIA_CODINGS_NONE;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct gate_header *header = &request->headers[i];
+        if (strcasecmp(header->name, "Accept-Encoding") == 0) {
+            media_codings_add(&codings, header->value);
+        }
+    }
+    admission->takes_packed = media_codings_want_gzip(&codings);
+}
+
 void admit_request(const struct gate_request *request, const struct gate_verdict *verdict,
                    const char *path, size_t max_body_size, struct admission *admission) {
     *admission = (struct admission){
         .code = API_OK, .detail = "", .content_type = API_MEDIA_JSON, .accept = API_MEDIA_JSON};
+    admit_codings(request, admission);
     (void)(admit_route(request, path, max_body_size, admission) &&
            admit_body(request, verdict, admission) &&
            (routes_is_text(admission->match.route) || admit_accept(request, admission)));

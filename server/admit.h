@@ -13,6 +13,8 @@ struct admission {
     enum api_media content_type;
     enum api_media accept;
     bool is_stream;    /* lines in, lines out, without a limit on the whole */
+    bool is_packed;    /* the body is in gzip */
+    bool takes_packed; /* the reply may be */
     size_t body_limit; /* bytes; 0 for a path that takes no body */
 };
 

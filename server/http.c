@@ -5,10 +5,14 @@
 #include "http.h"
 
 #include "admit.h"
+#include "descriptors.h"
+#include "front.h"
+#include "gzip.h"
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
 #include "processors.h"
+#include "reaper.h"
 #include "stream.h"
 #include "trace.h"
 #include "work.h"
@@ -32,10 +36,40 @@
 /* What a Content-Length alone may make us allocate. */
 #define HTTP_FIRST_BODY_CAPACITY ((uint64_t)64 << 10)
 
+/* A reply of fewer bytes is not worth packing. */
+#define HTTP_MIN_PACKED 1024
+
+/* Connections beyond max_connections that are still accepted, each to be told 503: at its own limit
+ * libmicrohttpd would let them wait. */
+#define HTTP_SPARE_CONNECTIONS 64
+
+/* Descriptors of each thread that are still to be opened (a socket, two for its wake-up), and what
+ * else may be needed: files of tokens, the library's own. */
+#define HTTP_THREAD_DESCRIPTORS 3
+#define HTTP_OTHER_DESCRIPTORS 8
+
+/* One thread's listening side. */
+struct http_door {
+    struct http_server *server;
+    atomic_size_t connections;
+};
+
+struct http_client {
+    struct http_door *door;
+    struct reaper_seat *seat;     /* NULL when there was none left */
+    bool is_over;                 /* one connection too many: to be told so, and closed */
+    struct http_request *request; /* the one under way, also before a handler has seen it */
+};
+
 struct http_server {
     const struct settings *settings;
     struct state *state;
     struct address address;
+    struct reaper *reaper;
+    size_t door_limit; /* connections of one thread that the library takes */
+    size_t door_busy;  /* connections of one thread that are served; those behind are told 503 */
+    atomic_size_t connections;
+    struct http_door *doors;
     struct MHD_Daemon **daemons;
     int *sockets;
     size_t count;      /* of daemons and sockets */
@@ -50,14 +84,18 @@ struct http_request {
     struct work work; /* its way through the pool; the first member */
     struct http_server *server;
     struct MHD_Connection *connection;
-    struct http_request **place; /* where its connection keeps it */
     bool has_begun;
     struct stream *stream; /* for lines; NULL until the first bytes */
     bool is_http_1_1;
-    bool has_result;  /* back from the pool: work.reply is set */
-    size_t held;      /* bytes counted in state.inflight_bytes */
-    bool closes;      /* the connection must not serve another request */
-    bool is_stopping; /* as the daemon was when it answered: read once, so that all parts agree */
+    bool has_result;            /* back from the pool: work.reply is set */
+    size_t held;                /* bytes counted in state.inflight_bytes */
+    bool closes;                /* the connection must not serve another request */
+    bool is_stopping;           /* as the daemon was when it answered: read once, for all parts */
+    bool is_plain;              /* the body came packed and has been unpacked */
+    bool may_vary;              /* the reply depends on Accept-Encoding */
+    bool packs;                 /* the reply is packed */
+    struct http_client *client; /* whose request it is */
+    struct front_grant grant;
     char request_id[API_MAX_REQUEST_ID_SIZE + 1];
     enum api_code code; /* API_OK, or the problem to answer with once the body is through */
     const char *detail;
@@ -114,6 +152,10 @@ static void http_request_id_make(struct http_request *request, uint64_t number) 
     request->request_id[16] = '\0';
 }
 
+static struct reaper_seat *http_seat(const struct http_request *request) {
+    return request->client != NULL ? request->client->seat : NULL;
+}
+
 /* ---- Replies ---- */
 
 static enum MHD_Result http_queue(struct MHD_Connection *connection, unsigned status,
@@ -137,8 +179,36 @@ static enum MHD_Result http_respond_exhausted(struct MHD_Connection *connection)
     return http_queue(connection, 503, response);
 }
 
+static void http_add_front_headers(const struct http_request *request,
+                                   const struct api_reply *reply, struct MHD_Response *response) {
+    const bool has_origins = front_has_origins(request->server->state->front);
+    char seconds[16];
+    if (reply->code == API_UNAUTHORIZED) {
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"skind\"");
+    }
+    if (reply->code == API_TOO_MANY_REQUESTS) {
+        snprintf(seconds, sizeof seconds, "%u", request->grant.retry_after_s);
+        MHD_add_response_header(response, "Retry-After", seconds);
+    }
+    if (has_origins || request->may_vary) {
+        MHD_add_response_header(response, "Vary",
+                                !request->may_vary ? "Origin"
+                                : has_origins      ? "Origin, Accept-Encoding"
+                                                   : "Accept-Encoding");
+    }
+    if (request->packs) {
+        MHD_add_response_header(response, "Content-Encoding", "gzip");
+    }
+    if (request->grant.origin != NULL) {
+        MHD_add_response_header(response, "Access-Control-Allow-Origin", request->grant.origin);
+        MHD_add_response_header(response, "Access-Control-Expose-Headers",
+                                "Retry-After, X-Request-Id");
+    }
+}
+
 static void http_add_headers(const struct http_request *request, const struct api_reply *reply,
                              struct MHD_Response *response) {
+    http_add_front_headers(request, reply, response);
     MHD_add_response_header(response, "Content-Type", reply->media_type);
     MHD_add_response_header(response, "X-Request-Id", request->request_id);
     if (request->trace.parent[0] != '\0') {
@@ -167,6 +237,7 @@ static enum MHD_Result http_respond_reply(struct http_request *request,
         api_reply_problem(reply, API_OVERLOADED, "The server is out of memory.",
                           request->request_id);
     }
+    reaper_await_reading(http_seat(request), reply->body.size);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(reply->body.size, reply->body.data, MHD_RESPMEM_MUST_FREE);
     unsigned status = reply->status;
@@ -181,14 +252,34 @@ static enum MHD_Result http_respond_reply(struct http_request *request,
     return http_queue(connection, status, response);
 }
 
+/* What a browser asks before it lets a script call. */
+static enum MHD_Result http_respond_preflight(const struct http_request *request,
+                                              struct MHD_Connection *connection) {
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    const struct api_reply reply = {.status = 204, .code = API_OK};
+    if (response != NULL) {
+        http_add_front_headers(request, &reply, response);
+        MHD_add_response_header(response, "X-Request-Id", request->request_id);
+        MHD_add_response_header(response, "Access-Control-Allow-Methods",
+                                request->admission.match.allow);
+        MHD_add_response_header(
+            response, "Access-Control-Allow-Headers",
+            "Authorization, Content-Encoding, Content-Type, traceparent, X-Request-Id");
+        MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+        if (request->closes || atomic_load(&request->server->state->stopping)) {
+            MHD_add_response_header(response, "Connection", "close");
+        }
+    }
+    return http_queue(connection, reply.status, response);
+}
+
 static enum MHD_Result http_respond_problem(struct http_request *request,
                                             struct MHD_Connection *connection) {
     struct api_reply reply;
     api_reply_problem(&reply, request->code, request->detail, request->request_id);
     return http_respond_reply(request, connection, &reply);
 }
-
-/* ---- Inline, or by way of the pool ---- */
 
 static void http_request_release(struct http_request *request) {
     api_buffer_finish(&request->body);
@@ -221,18 +312,121 @@ static void http_request_describe(const struct http_request *request,
     };
 }
 
+/* ---- Packed bodies ---- */
+
+/* Counts bytes that are held on behalf of the request. */
+static bool http_request_hold(struct http_request *request, size_t size) {
+    request->held += size;
+    return atomic_fetch_add(&request->server->state->inflight_bytes, size) + size <=
+           request->server->settings->max_inflight_bytes;
+}
+
+/* Unpacks the body, up to the maximum. GZIP_FULL leaves it as it came. */
+static enum gzip_result http_request_unpack(struct http_request *request, size_t maximum) {
+    struct api_buffer plain;
+    api_buffer_init(&plain, maximum);
+    const enum gzip_result result = gzip_unpack(request->body.data, request->body.size, &plain);
+    if (result != GZIP_OK) {
+        api_buffer_finish(&plain);
+        return result;
+    }
+    api_buffer_finish(&request->body);
+    request->body = plain;
+    request->is_plain = true;
+    return http_request_hold(request, plain.size) ? GZIP_OK : GZIP_MEMORY;
+}
+
+static enum api_code http_unpack_code(enum gzip_result result, const char **detail) {
+    *detail = "";
+    switch (result) {
+    case GZIP_OK:
+        return API_OK;
+    case GZIP_CUT:
+        *detail = "The gzip body breaks off.";
+        return API_BAD_REQUEST;
+    case GZIP_BAD:
+        *detail = "The body is not gzip, or is damaged.";
+        return API_BAD_REQUEST;
+    case GZIP_TRAILING:
+        *detail = "Something follows the end of the gzip body.";
+        return API_BAD_REQUEST;
+    case GZIP_FULL:
+        *detail = "The body is over the limit once unpacked.";
+        return API_PAYLOAD_TOO_LARGE;
+    case GZIP_MEMORY:
+        break;
+    }
+    *detail = "The server has no memory for the body.";
+    return API_OVERLOADED;
+}
+
+/* On the network thread: only so far as unpacking costs no more than a small request. */
+static void http_request_unpack_small(struct http_request *request) {
+    const size_t limit = request->admission.body_limit;
+    const size_t most = request->server->settings->inline_max_bytes;
+    const char *detail;
+    if (request->body.size > most) {
+        return;
+    }
+    const enum gzip_result result = http_request_unpack(request, most < limit ? most : limit);
+    if (result == GZIP_FULL && most < limit) {
+        return;
+    }
+    const enum api_code code = http_unpack_code(result, &detail);
+    if (code != API_OK) {
+        http_request_refuse(request, code, detail);
+    }
+}
+
+/* On a worker. */
+static bool http_work_unpack(struct work *work) {
+    struct http_request *request = (struct http_request *)work;
+    const char *detail;
+    const enum gzip_result result = http_request_unpack(request, request->admission.body_limit);
+    const enum api_code code = http_unpack_code(result, &detail);
+    if (code != API_OK) {
+        api_reply_problem(&work->reply, code, detail, request->request_id);
+        return false;
+    }
+    http_request_describe(request, &work->request);
+    return true;
+}
+
+/* Packs a reply of JSON for a client that takes it, on the thread that made it. */
+static void http_request_pack(struct http_request *request, struct api_reply *reply) {
+    struct api_buffer packed;
+    request->may_vary = reply->body.size >= HTTP_MIN_PACKED && !reply->body.failed &&
+                        (strcmp(reply->media_type, API_TYPE_JSON) == 0 ||
+                         strcmp(reply->media_type, API_TYPE_PROBLEM) == 0);
+    if (!request->may_vary || !request->admission.takes_packed) {
+        return;
+    }
+    api_buffer_init(&packed, SIZE_MAX);
+    if (gzip_pack(reply->body.data, reply->body.size, &packed) && packed.size < reply->body.size) {
+        api_buffer_finish(&reply->body);
+        reply->body = packed;
+        request->packs = true;
+    } else {
+        api_buffer_finish(&packed);
+    }
+}
+
+/* ---- Inline, or by way of the pool ---- */
+
 static enum MHD_Result http_respond_inline(struct http_request *request,
                                            struct MHD_Connection *connection) {
     struct handlers_request handlers_request;
     struct api_reply reply;
     http_request_describe(request, &handlers_request);
     request->admission.match.route->run(&handlers_request, &reply);
+    http_request_pack(request, &reply);
     return http_respond_reply(request, connection, &reply);
 }
 
 /* On a worker. Behind the resume the request may be answered and freed at any moment. */
 static void http_work_finished(struct work *work) {
     struct http_request *request = (struct http_request *)work;
+    http_request_pack(request, &work->reply);
     request->has_result = true;
     MHD_resume_connection(request->connection);
 }
@@ -255,9 +449,11 @@ static enum MHD_Result http_respond_later(struct http_request *request,
     request->connection = connection;
     http_request_describe(request, &work->request);
     work->run = request->admission.match.route->run;
+    work->prepare = request->admission.is_packed && !request->is_plain ? http_work_unpack : NULL;
     work->socket_fd = http_socket(connection);
     work->deadline_ns = work_now_ns() + server->settings->deadline_ms * 1000000U;
     work->finished = http_work_finished;
+    reaper_pause(http_seat(request));
     MHD_suspend_connection(connection);
     work_submit(work, server->state->pool);
     return MHD_YES;
@@ -268,6 +464,9 @@ static bool http_request_is_small(const struct http_request *request) {
     const struct api_operation *operation = request->admission.match.operation;
     if (operation == NULL) {
         return true;
+    }
+    if (request->admission.is_packed && !request->is_plain) {
+        return false;
     }
     if (request->body.size > request->server->settings->inline_max_bytes) {
         return false;
@@ -282,8 +481,14 @@ static enum MHD_Result http_respond(struct http_request *request,
     if (request->has_result) {
         return http_respond_reply(request, connection, &request->work.reply);
     }
+    if (request->admission.is_packed && request->code == API_OK) {
+        http_request_unpack_small(request);
+    }
     if (request->code != API_OK) {
         return http_respond_problem(request, connection);
+    }
+    if (request->grant.is_preflight) {
+        return http_respond_preflight(request, connection);
     }
     return http_request_is_small(request) ? http_respond_inline(request, connection)
                                           : http_respond_later(request, connection);
@@ -372,7 +577,8 @@ static void http_request_end(struct http_request *request, struct MHD_Connection
                              enum MHD_RequestTerminationCode reason) {
     if (request != NULL) {
         http_request_record(request, connection, reason);
-        *request->place = NULL;
+        request->client->request = NULL;
+        reaper_await_request(http_seat(request));
         http_request_release(request);
         stream_abandon(request->stream);
         if (request->has_result) {
@@ -383,30 +589,53 @@ static void http_request_end(struct http_request *request, struct MHD_Connection
     }
 }
 
-/* The connection's place for the request that is under way on it. The library does not tell of the
- * end of a request that no handler saw, so what was left there is found by the next request of the
- * connection, or when it closes. */
-static void http_notice_connection(void *context, struct MHD_Connection *connection, void **place,
-                                   enum MHD_ConnectionNotificationCode code) {
-    struct http_server *server = context;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *place = calloc(1, sizeof(struct http_request *));
-        atomic_fetch_add(&server->state->connections, 1);
-        return;
-    }
-    struct http_request **request = *place;
-    if (request != NULL) {
-        http_request_end(*request, connection, MHD_REQUEST_TERMINATED_WITH_ERROR);
-        free((void *)request);
-        *place = NULL;
-    }
-    atomic_fetch_sub(&server->state->connections, 1);
-}
-
-static struct http_request **http_connection_place(struct MHD_Connection *connection) {
+static struct http_client *http_client_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info != NULL ? info->socket_context : NULL;
+}
+
+static void http_client_enter(struct http_door *door, int socket_fd, struct http_client *client) {
+    struct http_server *server = door->server;
+    const size_t of_door = atomic_fetch_add(&door->connections, 1) + 1;
+    const size_t of_all = atomic_fetch_add(&server->connections, 1) + 1;
+    atomic_fetch_add(&server->state->connections, 1);
+    client->door = door;
+    client->seat = reaper_enter(server->reaper, socket_fd);
+    client->is_over = of_door > server->door_busy || of_all > server->settings->max_connections;
+}
+
+static void http_client_leave(struct http_client *client) {
+    reaper_leave(client->seat);
+    atomic_fetch_sub(&client->door->connections, 1);
+    atomic_fetch_sub(&client->door->server->connections, 1);
+    atomic_fetch_sub(&client->door->server->state->connections, 1);
+    free(client);
+}
+
+/* A connection has begun, or is about to be closed. The library does not tell of the end of a
+ * request that no handler saw, so what was left there is found by the next request of the
+ * connection, or here. */
+static void http_connection_notice(void *context, struct MHD_Connection *connection, void **place,
+                                   enum MHD_ConnectionNotificationCode notice) {
+    struct http_client *client;
+    switch (notice) {
+    case MHD_CONNECTION_NOTIFY_STARTED:
+        client = calloc(1, sizeof *client);
+        if (client != NULL) {
+            http_client_enter(context, http_socket(connection), client);
+        }
+        *place = client;
+        break;
+    case MHD_CONNECTION_NOTIFY_CLOSED:
+        client = *place;
+        if (client != NULL) {
+            http_request_end(client->request, connection, MHD_REQUEST_TERMINATED_WITH_ERROR);
+            http_client_leave(client);
+        }
+        *place = NULL;
+        break;
+    }
 }
 
 /* Called with the raw target as soon as the request line is read. What it returns becomes the
@@ -414,20 +643,21 @@ static struct http_request **http_connection_place(struct MHD_Connection *connec
 static void *http_request_start(void *context, const char *target,
                                 struct MHD_Connection *connection) {
     struct http_server *server = context;
-    struct http_request **place = http_connection_place(connection);
+    struct http_client *client = http_client_of(connection);
     size_t size = strlen(target);
     size_t kept = size <= GATE_MAX_TARGET_SIZE ? size : 0;
-    if (place == NULL) {
+    if (client == NULL) {
         return NULL; /* there was no memory when the connection came */
     }
-    http_request_end(*place, connection, MHD_REQUEST_TERMINATED_WITH_ERROR);
+    http_request_end(client->request, connection, MHD_REQUEST_TERMINATED_WITH_ERROR);
     struct http_request *request = calloc(1, sizeof *request + kept + 1);
     if (request == NULL) {
         return NULL;
     }
-    *place = request;
-    request->place = place;
+    client->request = request;
+    request->client = client;
     request->server = server;
+    reaper_await_headers(http_seat(request));
     request->detail = "";
     request->start_ns = work_now_ns();
     request->target_size = size;
@@ -447,6 +677,11 @@ static void http_stream_resume(void *context) {
 
 static bool http_stream_start(struct http_request *request, struct MHD_Connection *connection) {
     const struct http_server *server = request->server;
+    if (server->settings->tls_cert != NULL) {
+        http_request_refuse(request, API_NOT_IMPLEMENTED,
+                            "A stream of lines needs a plain connection; end TLS at a proxy.");
+        return false;
+    }
     request->connection = connection;
     request->stream = stream_create(&(struct stream_options){
         .pool = server->state->pool,
@@ -533,15 +768,46 @@ static void http_request_name(struct http_request *request, const struct gate_re
     strncpy(request->method, gate->method, sizeof request->method - 1);
 }
 
-static void http_request_admit(struct http_request *request, const struct gate_request *gate,
+static const struct sockaddr *http_peer(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info != NULL ? info->client_addr : NULL;
+}
+
+/* Whether the client may come in at all. */
+static bool http_request_face(struct http_request *request, struct MHD_Connection *connection,
+                              const struct gate_request *gate, const char *path) {
+    struct front_grant *grant = &request->grant;
+    front_judge(request->server->state->front, gate, path, http_peer(connection), grant);
+    if (request->client != NULL && request->client->is_over) {
+        request->closes = true;
+        if (!grant->is_open) {
+            http_request_refuse(request, API_OVERLOADED, "The server has too many connections.");
+            return false;
+        }
+    }
+    if (grant->code != API_OK) {
+        http_request_refuse(request, grant->code, grant->detail);
+    }
+    return grant->code == API_OK;
+}
+
+static void http_request_admit(struct http_request *request, struct MHD_Connection *connection,
+                               const struct gate_request *gate,
                                const struct gate_verdict *verdict) {
     char *path;
     struct admission *admission = &request->admission;
     gate_target_split(request->target, &path, &request->query);
     request->path = path;
+    if (!http_request_face(request, connection, gate, path)) {
+        return;
+    }
     admit_request(gate, verdict, path, request->server->settings->max_body_bytes, admission);
     api_buffer_init(&request->body, admission->body_limit);
-    if (admission->code != API_OK) {
+    /* a preflight asks about a path that has other methods; of any other path it is told the truth
+     */
+    request->grant.is_preflight &= admission->code == API_METHOD_NOT_ALLOWED;
+    if (admission->code != API_OK && !request->grant.is_preflight) {
         http_request_refuse(request, admission->code, admission->detail);
         /* a body without a length would be taken for the next request */
         request->closes = admission->code == API_LENGTH_REQUIRED;
@@ -567,8 +833,13 @@ static enum MHD_Result http_request_begin(struct http_request *request,
     gate_check(&gate, &verdict);
     http_request_name(request, &gate);
     request->claimed = verdict.body_size;
+    if (request->admission.is_stream) {
+        reaper_pause(http_seat(request)); /* lines come when they come; stream.c sees to the rest */
+    } else {
+        reaper_await_body(http_seat(request));
+    }
     if (verdict.action == GATE_PASS) {
-        http_request_admit(request, &gate, &verdict);
+        http_request_admit(request, connection, &gate, &verdict);
     } else {
         http_request_refuse(request, verdict.code, verdict.detail);
         request->closes = verdict.action != GATE_REFUSE;
@@ -587,6 +858,7 @@ static enum MHD_Result http_request_take(struct http_request *request, const cha
                                          size_t size) {
     struct api_buffer *body = &request->body;
     request->received += size;
+    reaper_progress(http_seat(request), size);
     if (request->code != API_OK) {
         return request->received <= HTTP_MAX_DRAIN ? MHD_YES : MHD_NO;
     }
@@ -601,9 +873,7 @@ static enum MHD_Result http_request_take(struct http_request *request, const cha
         first = first < HTTP_FIRST_BODY_CAPACITY ? first : HTTP_FIRST_BODY_CAPACITY;
         api_buffer_reserve(body, (size_t)first);
     }
-    request->held += size;
-    if (atomic_fetch_add(&request->server->state->inflight_bytes, size) + size >
-        request->server->settings->max_inflight_bytes) {
+    if (!http_request_hold(request, size)) {
         http_request_refuse(request, API_OVERLOADED, "The server holds all the bytes it may.");
         return MHD_YES;
     }
@@ -644,22 +914,68 @@ static enum MHD_Result http_handle(void *context, struct MHD_Connection *connect
 
 /* ---- Start and stop ---- */
 
-static struct MHD_Daemon *http_start_daemon(struct http_server *server, int socket_fd) {
+/* Where descriptors are plenty, each thread may take all connections, since the kernel spreads them
+ * unevenly. Where they are not, each gets its share: an accept that fails for want of one would be
+ * tried again without end. */
+static void http_limit_connections(struct http_server *server) {
+    const size_t wanted = server->settings->max_connections + HTTP_SPARE_CONNECTIONS;
+    const size_t others = HTTP_OTHER_DESCRIPTORS + server->count * HTTP_THREAD_DESCRIPTORS;
+    const size_t left = descriptors_left();
+    const size_t share = left > others ? (left - others) / server->count : 0;
+    size_t spare = HTTP_SPARE_CONNECTIONS;
+    server->door_limit = share < wanted ? share : wanted;
+    server->door_limit = server->door_limit > 1 ? server->door_limit : 2;
+    if (server->door_limit < wanted) {
+        spare = (server->door_limit + 3) / 4;
+        spare = spare < HTTP_SPARE_CONNECTIONS ? spare : HTTP_SPARE_CONNECTIONS;
+    }
+    server->door_busy = server->door_limit - spare;
+}
+
+static bool http_start_reaper(struct http_server *server) {
     const struct settings *settings = server->settings;
-    size_t connections = (settings->max_connections + server->count - 1) / server->count;
+    const struct reaper_limits limits = {
+        .header_ms = settings->header_timeout_ms,
+        .idle_ms = settings->idle_timeout_s * UINT64_C(1000),
+        .transfer_ms = settings->transfer_timeout_ms,
+        .bytes_per_s = settings->min_rate_bytes_per_s,
+    };
+    const size_t connections = server->door_limit * server->count;
+    const size_t descriptors = descriptors_left();
+    server->reaper = reaper_create(connections < descriptors ? connections : descriptors, &limits);
+    return server->reaper != NULL;
+}
+
+static struct MHD_Daemon *http_start_daemon(struct http_server *server, size_t index) {
+    const struct settings *settings = server->settings;
+    const struct tls *tls = front_tls(server->state->front);
+    struct http_door *door = &server->doors[index];
+    struct MHD_OptionItem https[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, tls != NULL ? tls->certificate.data : NULL},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, tls != NULL ? tls->key.data : NULL},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
+        {MHD_OPTION_END, 0, NULL},
+    };
     unsigned flags =
         MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME;
+    door->server = server;
+    if (tls != NULL) {
+        flags |= MHD_USE_TLS;
+    } else {
+        https[0].option = MHD_OPTION_END;
+    }
     /* clang-format off */
     return MHD_start_daemon(
         flags, 0, NULL, NULL, http_handle, server,
         MHD_OPTION_EXTERNAL_LOGGER, http_log, server->state->log, /* first, so that it hears of the others */
-        MHD_OPTION_LISTEN_SOCKET, socket_fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections,
+        MHD_OPTION_LISTEN_SOCKET, server->sockets[index],
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->door_limit,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)settings->idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY,
         MHD_OPTION_URI_LOG_CALLBACK, http_request_start, server,
         MHD_OPTION_NOTIFY_COMPLETED, http_request_finish, server,
-        MHD_OPTION_NOTIFY_CONNECTION, http_notice_connection, server,
+        MHD_OPTION_NOTIFY_CONNECTION, http_connection_notice, door,
+        MHD_OPTION_ARRAY, https,
         MHD_OPTION_END);
     /* clang-format on */
 }
@@ -667,15 +983,20 @@ static struct MHD_Daemon *http_start_daemon(struct http_server *server, int sock
 static bool http_start(struct http_server *server, char error[HTTP_ERROR_SIZE]) {
     char text[ADDRESS_TEXT_SIZE];
     address_format(&server->address, text);
-    int listen_error = listen_open(&server->address, server->sockets, server->count);
+    const int inherited = front_socket(server->state->front);
+    int listen_error = inherited >= 0 ? listen_share(inherited, server->sockets, server->count)
+                                      : listen_open(&server->address, server->settings->unix_mode,
+                                                    server->sockets, server->count);
     if (listen_error != 0) {
         snprintf(error, HTTP_ERROR_SIZE, "cannot listen on %s: %s", text,
-                 listen_error == EADDRINUSE ? "the port is in use" : strerror(listen_error));
+                 listen_error != EADDRINUSE          ? strerror(listen_error)
+                 : address_is_unix(&server->address) ? "the path is in use"
+                                                     : "the port is in use");
         return false;
     }
     server->is_listening = true;
     while (server->started < server->count) {
-        struct MHD_Daemon *daemon = http_start_daemon(server, server->sockets[server->started]);
+        struct MHD_Daemon *daemon = http_start_daemon(server, server->started);
         if (daemon == NULL) {
             snprintf(error, HTTP_ERROR_SIZE, "cannot start the HTTP server on %s", text);
             return false;
@@ -692,12 +1013,15 @@ struct http_server *http_create(const struct settings *settings, struct state *s
     if (server != NULL) {
         server->settings = settings;
         server->state = state;
-        server->address = settings->listen;
+        server->address = *front_address(state->front);
         server->count = count;
         server->daemons = calloc(count, sizeof(struct MHD_Daemon *));
         server->sockets = calloc(count, sizeof(int));
+        server->doors = calloc(count, sizeof(struct http_door));
+        http_limit_connections(server);
     }
-    if (server == NULL || server->daemons == NULL || server->sockets == NULL) {
+    if (server == NULL || server->daemons == NULL || server->sockets == NULL ||
+        server->doors == NULL || !http_start_reaper(server)) {
         snprintf(error, HTTP_ERROR_SIZE, "out of memory");
         goto failed;
     }
@@ -733,13 +1057,24 @@ static void http_accept_rest(struct MHD_Daemon *daemon, int socket_fd) {
     }
 }
 
+/* The file of a UNIX socket goes with it, unless the socket is another's. */
+static void http_stop_listening(struct http_server *server, size_t closed) {
+    listen_close(server->sockets + closed, server->count - closed);
+    if (front_socket(server->state->front) < 0) {
+        listen_remove(&server->address);
+    }
+    server->is_listening = false;
+}
+
 void http_quiesce(struct http_server *server) {
     for (size_t i = 0; i < server->started; i++) {
         MHD_quiesce_daemon(server->daemons[i]);
-        http_accept_rest(server->daemons[i], server->sockets[i]);
+        if (front_socket(server->state->front) < 0) {
+            /* an inherited socket stays open elsewhere: its queue waits for the next daemon */
+            http_accept_rest(server->daemons[i], server->sockets[i]);
+        }
     }
-    listen_close(server->sockets, server->count);
-    server->is_listening = false;
+    http_stop_listening(server, 0);
 }
 
 struct http_load http_load(const struct http_server *server) {
@@ -755,8 +1090,10 @@ void http_destroy(struct http_server *server) {
         MHD_stop_daemon(server->daemons[i]); /* closes its socket unless it was quiesced */
     }
     if (server->is_listening) {
-        listen_close(server->sockets + server->started, server->count - server->started);
+        http_stop_listening(server, server->started);
     }
+    reaper_destroy(server->reaper);
+    free(server->doors);
     free(server->daemons);
     free(server->sockets);
     free(server);

@@ -1,4 +1,4 @@
-/* Listening sockets: several on one port, one for each polling thread.
+/* Listening sockets: several on one port or path, one for each polling thread.
  * They are only opened here; who accepts from them is not its affair. */
 #ifndef SERVER_LISTEN_H
 #define SERVER_LISTEN_H
@@ -7,9 +7,16 @@
 
 #include <stddef.h>
 
-/* Opens count sockets on the address and sets its port to the real one.
+/* Opens count sockets on the address and sets its port to the real one. The file of a UNIX socket
+ * gets the mode; one that is left over, with nobody listening, is replaced.
  * Returns 0, or an errno with no socket left open. */
-int listen_open(struct address *address, int *sockets, size_t count);
+int listen_open(struct address *address, unsigned unix_mode, int *sockets, size_t count);
+
+/* Makes count descriptors of a socket that listens already. Returns 0 or an errno. */
+int listen_share(int socket_fd, int *sockets, size_t count);
+
+/* Removes the file of a UNIX socket, unless somebody listens on it. */
+void listen_remove(const struct address *address);
 
 void listen_close(int *sockets, size_t count);
 

@@ -2,6 +2,7 @@
  * It serves nothing itself; see http.c, call.c and probe.c. */
 #define _GNU_SOURCE
 #include "call.h"
+#include "front.h"
 #include "http.h"
 #include "log.h"
 #include "metrics.h"
@@ -10,6 +11,7 @@
 #include "settings.h"
 #include "state.h"
 #include "stream_writer.h"
+#include "systemd.h"
 
 #include "api/operation.h"
 
@@ -31,7 +33,7 @@ enum { EXIT_USAGE = 2 };
 static void main_help(void) {
     fputs(
         "skind " SKIND_VERSION ": bind matrices and skinning palettes over HTTP\n\n"
-        "  skind [FLAGS]           serve until SIGTERM or SIGINT\n"
+        "  skind [FLAGS]           serve until SIGTERM or SIGINT; SIGHUP reads tokens again\n"
         "  skind call OPERATION    run one operation on standard input; see skind call --help\n"
         "  skind probe [FLAGS]     ask the daemon at --listen whether it is alive\n\n"
         "Flags, each also as --flag=VALUE or from the environment; a flag beats the environment:\n",
@@ -88,24 +90,67 @@ static void main_raise_descriptor_limit(void) {
     }
 }
 
+static void main_reload(struct front *front) {
+    char error[FRONT_ERROR_SIZE];
+    size_t count;
+    systemd_notify_reloading();
+    if (front_reload(front, &count, error)) {
+        fprintf(stderr, "skind: SIGHUP: tokens now: %zu\n", count);
+    } else {
+        fprintf(stderr, "skind: SIGHUP: the old tokens stay (%zu): %s\n", count, error);
+    }
+    systemd_notify("READY=1");
+}
+
+/* Until a signal to stop comes. */
+static void main_wait(struct front *front, const sigset_t *signals) {
+    sigset_t awaited = *signals;
+    int signal_number = SIGHUP;
+    sigaddset(&awaited, SIGHUP);
+    systemd_notify("READY=1");
+    while (sigwait(&awaited, &signal_number) == 0 && signal_number == SIGHUP) {
+        main_reload(front);
+    }
+    systemd_notify("STOPPING=1");
+}
+
+static void main_announce(const struct http_server *server, const struct front *front) {
+    char address[ADDRESS_TEXT_SIZE];
+    address_format(http_address(server), address);
+    printf("skind listening on %s%s\n",
+           address_is_unix(http_address(server)) ? ""
+           : front_tls(front) != NULL            ? "https://"
+                                                 : "http://",
+           address);
+    fflush(stdout);
+}
+
 static int main_serve(const struct settings *settings) {
     struct state state = {.http_version = http_library_version()};
+    char front_error[FRONT_ERROR_SIZE];
     char error[HTTP_ERROR_SIZE];
-    char address[ADDRESS_TEXT_SIZE];
+    struct http_server *server;
     sigset_t signals;
-    int signal_number;
+    sigset_t blocked;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    blocked = signals;
+    sigaddset(&blocked, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &blocked, NULL);
     signal(SIGPIPE, SIG_IGN);
     main_raise_descriptor_limit();
+    state.front = front_create(settings, front_error);
+    if (state.front == NULL) {
+        fprintf(stderr, "skind: %s\n", front_error);
+        return EXIT_USAGE;
+    }
     state.pool = pool_create(settings->workers > 0 ? settings->workers : processors_allowed(),
                              settings->queue);
     state.stream_writer = stream_writer_create(settings->queue, settings->idle_timeout_s * 1000);
     if (state.pool == NULL || state.stream_writer == NULL) {
         fputs("skind: cannot start the worker threads\n", stderr);
-        return EXIT_FAILURE;
+        goto failed;
     }
     state.metrics = metrics_create();
     state.log = log_create((enum log_target)settings->log, STDERR_FILENO);
@@ -113,15 +158,13 @@ static int main_serve(const struct settings *settings) {
         fputs("skind: out of memory\n", stderr);
         goto failed;
     }
-    struct http_server *server = http_create(settings, &state, error);
+    server = http_create(settings, &state, error);
     if (server == NULL) {
         fprintf(stderr, "skind: %s\n", error);
         goto failed;
     }
-    address_format(http_address(server), address);
-    printf("skind listening on http://%s\n", address);
-    fflush(stdout);
-    sigwait(&signals, &signal_number);
+    main_announce(server, state.front);
+    main_wait(state.front, &signals);
     atomic_store(&state.stopping, true);
     http_quiesce(server);
     main_drain(server, &state, &signals, (long)settings->grace_ms);
@@ -136,12 +179,14 @@ static int main_serve(const struct settings *settings) {
     stream_writer_destroy(state.stream_writer);
     log_destroy(state.log);
     metrics_destroy(state.metrics);
+    front_destroy(state.front);
     return EXIT_SUCCESS;
 failed:
     pool_destroy(state.pool);
     stream_writer_destroy(state.stream_writer);
     log_destroy(state.log);
     metrics_destroy(state.metrics);
+    front_destroy(state.front);
     return EXIT_FAILURE;
 }
 

@@ -178,3 +178,40 @@ bool media_accept_choose(const struct media_preference *preference, bool octets_
     }
     return true;
 }
+
+static void media_coding_add(struct media_codings *codings, struct media_text range) {
+    struct media_text part;
+    struct media_text name;
+    struct media_text value;
+    struct media_text rest = range;
+    int quality = 1000;
+    media_next(&rest, ';', &range);
+    while (media_next(&rest, ';', &part)) {
+        if (media_parameter(part, &name, &value) && media_text_is(name, "q")) {
+            quality = media_quality(value);
+        }
+    }
+    if (quality < 0) {
+        return;
+    }
+    if (media_text_is(range, "gzip") || media_text_is(range, "x-gzip")) {
+        codings->gzip = quality;
+    } else if (media_text_is(range, "identity")) {
+        codings->identity = quality;
+    } else if (media_text_is(range, "*")) {
+        codings->any = quality;
+    }
+}
+
+void media_codings_add(struct media_codings *codings, const char *value) {
+    struct media_text rest = {value, strlen(value)};
+    struct media_text range;
+    while (media_next(&rest, ',', &range)) {
+        media_coding_add(codings, range);
+    }
+}
+
+bool media_codings_want_gzip(const struct media_codings *codings) {
+    const int gzip = codings->gzip >= 0 ? codings->gzip : codings->any;
+    return gzip > 0 && gzip >= codings->identity;
+}

@@ -29,4 +29,19 @@ void media_accept_add(struct media_preference *preference, const char *value);
 bool media_accept_choose(const struct media_preference *preference, bool octets_offered,
                          enum api_media usual, enum api_media *media);
 
+/* How much a client wants each coding of a reply, in thousandths; -1 when it does not say. */
+struct media_codings {
+    int gzip;
+    int identity;
+    int any; /* of what is not named */
+};
+
+#define MEDIA_CODINGS_NONE ((struct media_codings){-1, -1, -1})
+
+/* Adds one Accept-Encoding header. */
+void media_codings_add(struct media_codings *codings, const char *value);
+
+/* Whether gzip is wanted, and at least as much as no coding is. */
+bool media_codings_want_gzip(const struct media_codings *codings);
+
 #endif

@@ -9,7 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum setting_kind { SETTING_IS_ADDRESS, SETTING_IS_COUNT, SETTING_IS_CHOICE };
+enum setting_kind {
+    SETTING_IS_ADDRESS,
+    SETTING_IS_COUNT,
+    SETTING_IS_CHOICE,
+    SETTING_IS_TEXT,
+    SETTING_IS_LIST,
+    SETTING_IS_SWITCH,
+    SETTING_IS_MODE,
+};
 
 struct setting {
     const char *flag;
@@ -18,8 +26,8 @@ struct setting {
     size_t offset; /* of the field in struct settings */
     uint64_t minimum;
     uint64_t maximum;
-    const char *initial;
-    const char *unit; /* of a choice: what may be chosen, between bars */
+    const char *initial; /* NULL: not set */
+    const char *unit;    /* of a choice: what may be chosen, between bars */
     const char *help;
 };
 
@@ -34,9 +42,22 @@ static const struct setting settings_table[] = {
 #define SETTING_CHOICE(field, flag, environment, choices, initial, help)                           \
     {flag,    environment, SETTING_IS_CHOICE, offsetof(struct settings, field), 0, 0, initial,     \
      choices, help},
+#define SETTING_TEXT(field, flag, environment, form, help)                                         \
+    {flag, environment, SETTING_IS_TEXT, offsetof(struct settings, field), 0, 0, NULL, form, help},
+#define SETTING_LIST(field, flag, environment, form, help)                                         \
+    {flag, environment, SETTING_IS_LIST, offsetof(struct settings, field), 0, 0, NULL, form, help},
+#define SETTING_SWITCH(field, flag, environment, help)                                             \
+    {flag, environment, SETTING_IS_SWITCH, offsetof(struct settings, field), 0, 0, NULL, "", help},
+#define SETTING_MODE(field, flag, environment, initial, help)                                      \
+    {flag, environment, SETTING_IS_MODE, offsetof(struct settings, field), 0, 0777, initial,       \
+     "",   help},
 #include "settings.def"
 #undef SETTING_ADDRESS
 #undef SETTING_COUNT
+#undef SETTING_TEXT
+#undef SETTING_LIST
+#undef SETTING_SWITCH
+#undef SETTING_MODE
 #undef SETTING_CHOICE
 };
 
@@ -74,6 +95,33 @@ static bool setting_parse_choice(const struct setting *setting, const char *text
     return false;
 }
 
+static bool setting_parse_switch(const char *text, bool *is_on) {
+    *is_on = strcmp(text, "yes") == 0;
+    return *is_on || strcmp(text, "no") == 0;
+}
+
+/* Octal, as chmod takes it. */
+static bool setting_parse_mode(const struct setting *setting, const char *text, unsigned *mode) {
+    unsigned value = 0;
+    const size_t size = strlen(text);
+    if (size == 0 || size > 4 || strspn(text, "01234567") != size) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        value = value * 8 + (unsigned)(text[i] - '0');
+    }
+    *mode = value;
+    return value <= setting->maximum;
+}
+
+static bool setting_add(const char *text, struct settings_list *list) {
+    if (list->count == SETTINGS_MAX_VALUES) {
+        return false;
+    }
+    list->values[list->count++] = text;
+    return true;
+}
+
 /* source is the flag or the variable that the text came from. */
 static enum settings_result setting_store(const struct setting *setting, struct settings *settings,
                                           const char *source, const char *text,
@@ -100,6 +148,29 @@ static enum settings_result setting_store(const struct setting *setting, struct 
         }
         snprintf(error, SETTINGS_ERROR_SIZE, "%s: '%.80s' is not one of %s", source, text,
                  setting->unit);
+        break;
+    case SETTING_IS_TEXT:
+        *(const char **)(void *)field = text;
+        return SETTINGS_OK;
+    case SETTING_IS_LIST:
+        if (setting_add(text, (struct settings_list *)(void *)field)) {
+            return SETTINGS_OK;
+        }
+        snprintf(error, SETTINGS_ERROR_SIZE, "%s: is given more than %d times", source,
+                 SETTINGS_MAX_VALUES);
+        break;
+    case SETTING_IS_SWITCH:
+        if (setting_parse_switch(text, (bool *)field)) {
+            return SETTINGS_OK;
+        }
+        snprintf(error, SETTINGS_ERROR_SIZE, "%s: '%.80s' is neither yes nor no", source, text);
+        break;
+    case SETTING_IS_MODE:
+        if (setting_parse_mode(setting, text, (unsigned *)(void *)field)) {
+            return SETTINGS_OK;
+        }
+        snprintf(error, SETTINGS_ERROR_SIZE, "%s: '%.80s' is not an octal mode from 0 to 777",
+                 source, text);
         break;
     }
     return SETTINGS_BAD;
@@ -131,15 +202,30 @@ static const struct setting *settings_find(const char *argument, const char **va
     return NULL;
 }
 
+/* A list given by flags replaces the one of the environment. */
+static void settings_clear_list(const struct setting *setting, struct settings *settings,
+                                bool seen[SETTINGS_COUNT]) {
+    const size_t index = (size_t)(setting - settings_table);
+    if (setting->kind == SETTING_IS_LIST && !seen[index]) {
+        ((struct settings_list *)(void *)((char *)settings + setting->offset))->count = 0;
+    }
+    seen[index] = true;
+}
+
 static enum settings_result settings_load_flags(struct settings *settings, int argc,
                                                 char *const *argv,
                                                 char error[SETTINGS_ERROR_SIZE]) {
+    bool seen[SETTINGS_COUNT] = {false};
     for (int i = 0; i < argc; i++) {
         const char *value;
         const struct setting *setting = settings_find(argv[i], &value);
         if (setting == NULL) {
             snprintf(error, SETTINGS_ERROR_SIZE, "'%.80s' is not known; see skind --help", argv[i]);
             return SETTINGS_BAD;
+        }
+        settings_clear_list(setting, settings, seen);
+        if (value == NULL && setting->kind == SETTING_IS_SWITCH) {
+            value = "yes";
         }
         if (value == NULL && i + 1 == argc) {
             snprintf(error, SETTINGS_ERROR_SIZE, "%s: a value must follow", setting->flag);
@@ -176,8 +262,8 @@ enum settings_result settings_load(struct settings *settings, int argc, char *co
     }
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
         const struct setting *setting = &settings_table[i];
-        if (setting_store(setting, settings, setting->flag, setting->initial, error) !=
-            SETTINGS_OK) {
+        if (setting->initial != NULL && setting_store(setting, settings, setting->flag,
+                                                      setting->initial, error) != SETTINGS_OK) {
             return SETTINGS_BAD;
         }
     }
@@ -205,6 +291,20 @@ static void setting_help(const struct setting *setting, FILE *out) {
     case SETTING_IS_CHOICE:
         snprintf(left, sizeof left, "%s %s", setting->flag, setting->unit);
         fprintf(out, "  %-28s %s\n  %-28s %s; default %s\n", left, setting->help, "",
+                setting->environment, setting->initial);
+        break;
+    case SETTING_IS_TEXT:
+    case SETTING_IS_LIST:
+        snprintf(left, sizeof left, "%s %s", setting->flag, setting->unit);
+        fprintf(out, "  %-28s %s\n  %-28s %s\n", left, setting->help, "", setting->environment);
+        break;
+    case SETTING_IS_SWITCH:
+        fprintf(out, "  %-28s %s\n  %-28s %s; yes or no, default no\n", setting->flag,
+                setting->help, "", setting->environment);
+        break;
+    case SETTING_IS_MODE:
+        snprintf(left, sizeof left, "%s MODE", setting->flag);
+        fprintf(out, "  %-28s %s\n  %-28s %s; octal, default %s\n", left, setting->help, "",
                 setting->environment, setting->initial);
         break;
     }

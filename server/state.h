@@ -8,12 +8,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+struct front;
 struct log;
 struct metrics;
 struct stream_writer;
 
 struct state {
-    struct pool *pool; /* for what is not done where it came in */
+    struct front *front; /* who may come in, and where */
+    struct pool *pool;   /* for what is not done where it came in */
     struct stream_writer *stream_writer;
     struct metrics *metrics;
     struct log *log;

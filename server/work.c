@@ -42,6 +42,9 @@ static void work_set_gone(struct work *work) {
 
 static void work_open(struct work *work) {
     const struct handlers_request *request = &work->request;
+    if (work->prepare != NULL && !work->prepare(work)) {
+        return;
+    }
     work->api_request = handlers_api_request(request);
     if (request->operation != NULL && request->operation->fan != NULL) {
         work->fan = request->operation->fan(&work->api_request);

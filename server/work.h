@@ -20,6 +20,9 @@ struct work {
     /* set by the owner */
     struct handlers_request request;
     handlers_run *run;
+    /* Called by a worker before run, to make the request's body ready; NULL when it is. False: the
+     * reply is set, and run is not called. */
+    bool (*prepare)(struct work *work);
     int socket_fd;        /* of the client; -1 for none */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC */
     /* Called once by a worker, which does not touch the work again: it may be freed. */

@@ -39,10 +39,19 @@ static void check_taken(const struct settings *settings) {
     fuzz_require(settings->field + 1 > (minimum) && settings->field <= (maximum));
 #define SETTING_CHOICE(field, flag, environment, choices, initial, help)                           \
     fuzz_require(settings->field < count_choices(choices));
+#define SETTING_TEXT(field, flag, environment, form, help)
+#define SETTING_LIST(field, flag, environment, form, help)                                         \
+    fuzz_require(settings->field.count <= SETTINGS_MAX_VALUES);
+#define SETTING_SWITCH(field, flag, environment, help)
+#define SETTING_MODE(field, flag, environment, initial, help) fuzz_require(settings->field <= 0777);
 #include "server/settings.def"
 #undef SETTING_ADDRESS
 #undef SETTING_COUNT
 #undef SETTING_CHOICE
+#undef SETTING_TEXT
+#undef SETTING_LIST
+#undef SETTING_SWITCH
+#undef SETTING_MODE
 }
 
 static bool is_given(char *const *arguments, int count, const char *text) {

@@ -11,9 +11,17 @@ static const char *const variables[] = {
 #define SETTING_ADDRESS(field, flag, environment, initial, help) environment,
 #define SETTING_COUNT(field, flag, environment, minimum, maximum, initial, unit, help) environment,
 #define SETTING_CHOICE(field, flag, environment, choices, initial, help) environment,
+#define SETTING_TEXT(field, flag, environment, form, help) environment,
+#define SETTING_LIST(field, flag, environment, form, help) environment,
+#define SETTING_SWITCH(field, flag, environment, help) environment,
+#define SETTING_MODE(field, flag, environment, initial, help) environment,
 #include "server/settings.def"
 #undef SETTING_ADDRESS
 #undef SETTING_COUNT
+#undef SETTING_TEXT
+#undef SETTING_LIST
+#undef SETTING_SWITCH
+#undef SETTING_MODE
 #undef SETTING_CHOICE
 };
 
@@ -114,6 +122,57 @@ static void test_help_and_version_come_before_faults(void **state) {
     assert_int_equal(load(&settings, "--version", NULL, error), SETTINGS_VERSION);
 }
 
+static void test_texts_and_switches(void **state) {
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    (void)state;
+    assert_int_equal(load(&settings, NULL, NULL, error), SETTINGS_OK);
+    assert_null(settings.token_file);
+    assert_false(settings.allow_anonymous);
+    assert_int_equal(settings.unix_mode, 0660);
+    setenv("SKIND_TOKEN_FILE", "/a", 1);
+    setenv("SKIND_ALLOW_ANONYMOUS", "yes", 1);
+    assert_int_equal(load(&settings, "--unix-mode=600", NULL, error), SETTINGS_OK);
+    assert_string_equal(settings.token_file, "/a");
+    assert_true(settings.allow_anonymous);
+    assert_int_equal(settings.unix_mode, 0600);
+    assert_int_equal(load(&settings, "--token-file=/b", "--allow-anonymous=no", error),
+                     SETTINGS_OK);
+    assert_string_equal(settings.token_file, "/b");
+    assert_false(settings.allow_anonymous);
+    unsetenv("SKIND_ALLOW_ANONYMOUS");
+    /* alone it takes no value off what follows */
+    assert_int_equal(load(&settings, "--allow-anonymous", "--threads=3", error), SETTINGS_OK);
+    assert_true(settings.allow_anonymous);
+    assert_int_equal(settings.threads, 3);
+    assert_int_equal(load(&settings, "--allow-anonymous=1", NULL, error), SETTINGS_BAD);
+    assert_non_null(strstr(error, "neither yes nor no"));
+    assert_int_equal(load(&settings, "--unix-mode=8", NULL, error), SETTINGS_BAD);
+    assert_int_equal(load(&settings, "--unix-mode=1000", NULL, error), SETTINGS_BAD);
+    assert_non_null(strstr(error, "octal mode from 0 to 777"));
+}
+
+static void test_lists_of_flags_replace_the_environment(void **state) {
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    char *many[SETTINGS_MAX_VALUES + 1];
+    (void)state;
+    setenv("SKIND_CORS_ORIGIN", "e,f", 1);
+    assert_int_equal(load(&settings, NULL, NULL, error), SETTINGS_OK);
+    assert_int_equal(settings.cors_origin.count, 1);
+    assert_string_equal(settings.cors_origin.values[0], "e,f");
+    assert_int_equal(load(&settings, "--cors-origin=a", "--cors-origin=b", error), SETTINGS_OK);
+    assert_int_equal(settings.cors_origin.count, 2);
+    assert_string_equal(settings.cors_origin.values[0], "a");
+    assert_string_equal(settings.cors_origin.values[1], "b");
+    for (size_t i = 0; i <= SETTINGS_MAX_VALUES; i++) {
+        many[i] = (char *)"--cors-origin=a";
+    }
+    assert_int_equal(settings_load(&settings, SETTINGS_MAX_VALUES, many, error), SETTINGS_OK);
+    assert_int_equal(settings_load(&settings, SETTINGS_MAX_VALUES + 1, many, error), SETTINGS_BAD);
+    assert_non_null(strstr(error, "more than 64 times"));
+}
+
 static void test_addresses_read_back(void **state) {
     static const struct {
         const char *text;
@@ -180,6 +239,8 @@ int main(void) {
         cmocka_unit_test_setup(test_bad_values_are_named_with_their_range, clear_environment),
         cmocka_unit_test_setup(test_unknown_flags_are_refused, clear_environment),
         cmocka_unit_test_setup(test_help_and_version_come_before_faults, clear_environment),
+        cmocka_unit_test_setup(test_texts_and_switches, clear_environment),
+        cmocka_unit_test_setup(test_lists_of_flags_replace_the_environment, clear_environment),
         cmocka_unit_test_setup(test_addresses_read_back, clear_environment),
         cmocka_unit_test_setup(test_bad_addresses_are_refused, clear_environment),
     };
