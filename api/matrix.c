@@ -217,11 +217,10 @@ static bool read_object(struct api_call *call, const json_t *object, struct plac
 
 /* Any shape as one matrix of row vectors; the identity where it cannot be read. */
 static void read_any(struct api_call *call, const json_t *value, struct place place,
-                     struct api_matrices *matrices, struct skin_mat4 *matrix) {
+                     struct skin_mat4 *matrix) {
     const enum api_kind kind = api_document_kind(call->document, value);
     bool ok = false;
     if (kind == API_KIND_OBJECT) {
-        matrices->objects = true;
         ok = read_object(call, value, place, matrix);
     } else if (kind == API_KIND_SPAN || kind == API_KIND_ARRAY) {
         ok = read_array(call, value, place, matrix);
@@ -272,7 +271,7 @@ bool api_matrix_read(struct api_call *call, const char *member, struct api_matri
         return false;
     }
     ++call->matrix_count;
-    read_any(call, value, (struct place){member, API_NO_INDEX}, matrices, matrices->f64);
+    read_any(call, value, (struct place){member, API_NO_INDEX}, matrices->f64);
     return true;
 }
 
@@ -359,7 +358,7 @@ static bool read_elements(struct api_call *call, const json_t *list,
         return false;
     }
     for (size_t i = 0; i < count; ++i) {
-        read_any(call, json_array_get(list, i), (struct place){matrices->member, i}, matrices,
+        read_any(call, json_array_get(list, i), (struct place){matrices->member, i},
                  &matrices->f64[i]);
     }
     call->matrix_count += count;
