@@ -194,6 +194,20 @@ static void check_object_members(struct api_call *call, const json_t *object, st
     api_members_check(call, object, pointer, known);
 }
 
+/* The letter of a Unity object, told by any of its members, so that one of them may be missing;
+ * '\0' for what is none. */
+static char unity_letter(const json_t *object) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value) {
+        if ((name[0] == 'e' || name[0] == 'm') && name[1] >= '0' && name[1] <= '3' &&
+            name[2] >= '0' && name[2] <= '3' && name[3] == '\0') {
+            return name[0];
+        }
+    }
+    return '\0';
+}
+
 static bool read_object(struct api_call *call, const json_t *object, struct place place,
                         struct skin_mat4 *matrix) {
     static const char *const trs[] = {"translation", "rotation", "scale", NULL};
@@ -203,11 +217,10 @@ static bool read_object(struct api_call *call, const json_t *object, struct plac
         {"m00", "m01", "m02", "m03", "m10", "m11", "m12", "m13", "m20", "m21", "m22", "m23", "m30",
          "m31", "m32", "m33", NULL},
     };
-    for (size_t i = 0; i < 2; ++i) {
-        if (json_object_get(object, unity[i][0]) != NULL) {
-            check_object_members(call, object, place, unity[i]);
-            return read_unity(call, object, place, unity[i][0][0], matrix);
-        }
+    const char letter = unity_letter(object);
+    if (letter != '\0') {
+        check_object_members(call, object, place, unity[letter == 'e' ? 0 : 1]);
+        return read_unity(call, object, place, letter, matrix);
     }
     check_object_members(call, object, place, trs);
     return read_trs(call, object, place, matrix);
