@@ -132,14 +132,13 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-decodes [at, end) into text; false when it does not fit or is no text. */
+/* Percent-decodes [at, end) into text; false when it does not fit or is no text. A '+' stays: no
+ * value holds blanks, but numbers are written as 1e+6. */
 static bool percent_decode(const char *at, const char *end, char *text, size_t size) {
     size_t used = 0;
     while (at < end) {
         char c = *at++;
-        if (c == '+') {
-            c = ' ';
-        } else if (c == '%') {
+        if (c == '%') {
             const int high = end - at >= 2 ? hex_digit(at[0]) : -1;
             const int low = high >= 0 ? hex_digit(at[1]) : -1;
             if (low < 0) {

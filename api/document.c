@@ -19,6 +19,10 @@ struct text {
     size_t size;
 };
 
+static struct text text_of(const char *string) {
+    return (struct text){string, strlen(string)};
+}
+
 /* The start of the token that ends at or spans `stop`; for tokens too long for jansson to quote. */
 static size_t token_start(struct text text, size_t stop) {
     for (size_t i = 0; i < text.size && i < stop; ++i) {
@@ -75,9 +79,9 @@ static struct api_text_position text_position(struct text text, size_t offset) {
     return position;
 }
 
-static void report_at(enum api_code code, const char *message, int size, struct text text,
-                      size_t offset, struct api_problem *problem) {
-    api_problem_set(problem, code, "%.*s", size, message);
+static void report_at(enum api_code code, struct text message, struct text text, size_t offset,
+                      struct api_problem *problem) {
+    api_problem_set(problem, code, "%.*s", (int)message.size, message.data);
     problem->has_position = true;
     problem->position = text_position(text, offset);
 }
@@ -92,24 +96,21 @@ static void report_fault(const json_error_t *error, size_t offset, struct text t
                          struct api_problem *problem) {
     const bool duplicate = json_error_code(error) == json_error_duplicate_key;
     const char *near = strstr(error->text, " near '");
-    const int size = near == NULL ? (int)strlen(error->text) : (int)(near - error->text);
-    report_at(duplicate ? API_DUPLICATE_MEMBER : API_MALFORMED_JSON, error->text, size, text,
-              offset, problem);
+    const size_t size = near == NULL ? strlen(error->text) : (size_t)(near - error->text);
+    report_at(duplicate ? API_DUPLICATE_MEMBER : API_MALFORMED_JSON,
+              (struct text){error->text, size}, text, offset, problem);
 }
 
 static void report_refused(enum api_code code, struct api_problem *problem) {
-    switch ((int)code) {
-    case API_TOO_DEEP:
+    if (code == API_TOO_DEEP) {
         api_problem_set(problem, code, "arrays and objects are nested deeper than %d levels",
                         API_MAX_DEPTH);
-        return;
-    case API_PAYLOAD_TOO_LARGE:
+    } else if (code == API_PAYLOAD_TOO_LARGE) {
         api_problem_set(problem, code,
                         "more JSON than the server holds: at most %zu numbers in matrices and %zu "
                         "values (an object counts 4, an array 2) beside them",
                         API_MAX_NUMBERS, API_MAX_VALUES);
-        return;
-    default:
+    } else {
         api_problem_set(problem, code, "no memory to read the body");
     }
 }
@@ -136,7 +137,7 @@ static bool load(struct api_document *document, struct text text, struct api_pro
         report_fault(&error, *fault, text, problem);
     } else if (lifted->malformed_offset != SIZE_MAX) {
         *fault = lifted->malformed_offset;
-        report_at(API_MALFORMED_JSON, "unexpected byte", 15, text, *fault, problem);
+        report_at(API_MALFORMED_JSON, text_of("unexpected byte"), text, *fault, problem);
     }
     return problem->code == API_OK;
 }
@@ -159,7 +160,7 @@ bool api_document_read(struct api_document *document, const char *body, size_t s
     const bool ok = load(document, text, problem, &fault);
     if (zero != NULL && fault == text.size && (ok || problem->has_position)) {
         api_problem_finish(problem);
-        report_at(API_MALFORMED_JSON, "zero byte", 9, text, text.size, problem);
+        report_at(API_MALFORMED_JSON, text_of("zero byte"), text, text.size, problem);
         return false;
     }
     return ok;

@@ -62,15 +62,14 @@ static bool starts_number(char c) {
 
 /* ---- growing lists ------------------------------------------------------------------------ */
 
-static bool grow(void **items, size_t *capacity, size_t item_size, size_t first) {
+/* The list with room for more, perhaps elsewhere; NULL, and the list untouched, without memory. */
+static void *grow(void *items, size_t *capacity, size_t item_size, size_t first) {
     const size_t wanted = *capacity == 0 ? first : *capacity * 2;
-    void *grown = realloc(*items, wanted * item_size);
-    if (grown == NULL) {
-        return false;
+    void *grown = realloc(items, wanted * item_size);
+    if (grown != NULL) {
+        *capacity = wanted;
     }
-    *items = grown;
-    *capacity = wanted;
-    return true;
+    return grown;
 }
 
 static bool make_number_room(struct scanner *scanner) {
@@ -84,20 +83,25 @@ static bool make_number_room(struct scanner *scanner) {
     }
     /* first guess: 16 bytes of text a number; a short text must not claim much */
     const size_t first = (size_t)(scanner->end - scanner->text) / 16 + 16;
-    if (!grow((void **)&lifted->numbers, &lifted->number_capacity, sizeof *lifted->numbers,
-              first)) {
+    double *grown = grow(lifted->numbers, &lifted->number_capacity, sizeof *lifted->numbers, first);
+    if (grown == NULL) {
         scanner->code = API_OVERLOADED;
         return false;
     }
+    lifted->numbers = grown;
     return true;
 }
 
 static struct api_span *add_span(struct scanner *scanner) {
     struct api_lifted *lifted = scanner->lifted;
-    if (lifted->span_count == lifted->span_capacity &&
-        !grow((void **)&lifted->spans, &lifted->span_capacity, sizeof *lifted->spans, 16)) {
-        scanner->code = API_OVERLOADED;
-        return NULL;
+    if (lifted->span_count == lifted->span_capacity) {
+        struct api_span *grown =
+            grow(lifted->spans, &lifted->span_capacity, sizeof *lifted->spans, 16);
+        if (grown == NULL) {
+            scanner->code = API_OVERLOADED;
+            return NULL;
+        }
+        lifted->spans = grown;
     }
     return &lifted->spans[lifted->span_count++];
 }

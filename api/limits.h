@@ -25,8 +25,10 @@
 #define API_MAX_DEPTH 64
 
 /* What jansson may be given to hold, in units of about 64 bytes: an object counts 4, an array 2,
- * a string, number or literal 1, a lifted numeric array 2. 65,536 bones as TRS objects take
- * 851,968. Without it 16 MB of [{},{},...] would take 1.2 GB. */
+ * a string, number or literal 1, a lifted numeric array 2. A request so holds
+ * about 29,000 matrices as Unity objects (36 each) or 80,000 as translation, rotation and scale (13
+ * each), over all of its lists; arrays of numbers and raw bodies are not affected. Without it 16 MB
+ * of [{},{},...] would take 1.2 GB. */
 #define API_MAX_VALUES ((size_t)1 << 20)
 
 /* Bytes that jansson may take for one body: more than what API_MAX_VALUES leads to, so that this is

@@ -11,10 +11,15 @@
 
 static const struct skin_mat4 identity = {{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
 
+/* Elements of one matrix that are told to be no numbers; the rest is seldom news. */
+#define MAX_ELEMENT_FINDINGS 4
+
 /* Where a matrix stands in the request: for its findings. */
 struct place {
     const char *member;
-    size_t index; /* API_NO_INDEX for a single matrix */
+    size_t index;     /* API_NO_INDEX for a single matrix */
+    bool in_flat;     /* of one array of numbers: its elements stand in the member itself */
+    size_t told_past; /* no more about its elements once the problem has so many findings */
 };
 
 static struct api_finding *find_at(struct api_call *call, enum api_code code, struct place place,
@@ -25,12 +30,12 @@ static struct api_finding *find_at(struct api_call *call, enum api_code code, st
     }
     ++call->matrix_faults;
     finding->index = place.index;
-    if (place.index == API_NO_INDEX) {
+    if (place.index == API_NO_INDEX || place.in_flat) {
         api_text_format(finding->pointer, sizeof finding->pointer, "/%s%s", place.member, part);
-        return finding;
+    } else {
+        api_text_format(finding->pointer, sizeof finding->pointer, "/%s/%zu%s", place.member,
+                        place.index, part);
     }
-    api_text_format(finding->pointer, sizeof finding->pointer, "/%s/%zu%s", place.member,
-                    place.index, part);
     if (place.index < call->names.count) {
         api_text_format(finding->name, sizeof finding->name, "%s", call->names.items[place.index]);
     }
@@ -67,6 +72,32 @@ static void transpose_f32(float m[16]) {
 
 /* ---- arrays of numbers -------------------------------------------------------------------- */
 
+static size_t told_past(const struct api_call *call) {
+    return call->problem->count + MAX_ELEMENT_FINDINGS;
+}
+
+/* `count` elements of an array that was not lifted, from `first` on, into `out`. */
+static bool read_elements(struct api_call *call, const json_t *array, struct place place,
+                          const char *part, const char *what, size_t first, size_t count,
+                          double *out) {
+    bool ok = true;
+    for (size_t i = 0; i < count; ++i) {
+        const json_t *element = json_array_get(array, first + i);
+        if (json_is_number(element)) {
+            out[i] = json_number_value(element);
+            continue;
+        }
+        ok = false;
+        if (call->problem->count < place.told_past) {
+            char pointer[64];
+            api_text_format(pointer, sizeof pointer, "%s/%zu", part, first + i);
+            FIND(call, API_WRONG_TYPE, place, pointer, "%s: element %zu is not a number but %s",
+                 what, first + i, api_kind_text(api_document_kind(call->document, element)));
+        }
+    }
+    return ok;
+}
+
 /* `count` numbers out of an array, lifted or not, into `out`. `what` is "matrix" or "rotation". */
 static bool read_numbers(struct api_call *call, const json_t *value, struct place place,
                          const char *part, const char *what, size_t count, double *out) {
@@ -87,16 +118,7 @@ static bool read_numbers(struct api_call *call, const json_t *value, struct plac
              found, count);
         return false;
     }
-    for (size_t i = 0; i < count; ++i) {
-        const json_t *element = json_array_get(value, i);
-        if (!json_is_number(element)) {
-            FIND(call, API_WRONG_TYPE, place, part, "%s: element %zu is not a number but %s", what,
-                 i, api_kind_text(api_document_kind(call->document, element)));
-            return false;
-        }
-        out[i] = json_number_value(element);
-    }
-    return true;
+    return read_elements(call, value, place, part, what, 0, count, out);
 }
 
 /* An array as one matrix: 16 numbers, or 4 arrays of 4. */
@@ -119,14 +141,14 @@ static bool read_array(struct api_call *call, const json_t *value, struct place 
     if (!nested || json_array_size(value) != 4) {
         return read_numbers(call, value, place, "", "matrix", 16, matrix->m);
     }
+    bool ok = true;
     for (size_t row = 0; row < 4; ++row) {
         static const char *const parts[] = {"/0", "/1", "/2", "/3"};
-        if (!read_numbers(call, json_array_get(value, row), place, parts[row], "row of a matrix", 4,
-                          matrix->m + 4 * row)) {
-            return false;
-        }
+        ok = read_numbers(call, json_array_get(value, row), place, parts[row], "row of a matrix", 4,
+                          matrix->m + 4 * row) &&
+             ok;
     }
-    return true;
+    return ok;
 }
 
 /* ---- objects ------------------------------------------------------------------------------ */
@@ -152,6 +174,7 @@ static bool read_trs(struct api_call *call, const json_t *object, struct place p
     const double *t = NULL;
     const double *r = NULL;
     const double *s = NULL;
+    place.told_past = told_past(call);
     bool ok = read_part(call, object, place, "translation", 3, translation, &t);
     ok = read_part(call, object, place, "rotation", 4, rotation, &r) && ok;
     ok = read_part(call, object, place, "scale", 3, scale, &s) && ok;
@@ -166,21 +189,26 @@ static bool read_trs(struct api_call *call, const json_t *object, struct place p
 /* e00..e33 or m00..m33: row, column of a column-vector matrix, so e03 is the translation's x. */
 static bool read_unity(struct api_call *call, const json_t *object, struct place place, char letter,
                        struct skin_mat4 *matrix) {
+    bool ok = true;
+    place.told_past = told_past(call); /* what was unknown is beside the point */
     for (size_t i = 0; i < 16; ++i) {
         const size_t row = i / 4;
         const size_t column = i % 4;
         const char name[] = {letter, (char)('0' + row), (char)('0' + column), '\0'};
         const json_t *value = json_object_get(object, name);
-        if (!json_is_number(value)) {
+        if (json_is_number(value)) {
+            matrix->m[4 * column + row] = json_number_value(value);
+            continue;
+        }
+        ok = false;
+        if (call->problem->count < place.told_past) {
             char pointer[8];
             api_text_format(pointer, sizeof pointer, "/%s", name);
             FIND(call, value == NULL ? API_MISSING_MEMBER : API_WRONG_TYPE, place, pointer,
                  "a Unity matrix needs the number %s", name);
-            return false;
         }
-        matrix->m[4 * column + row] = json_number_value(value);
     }
-    return true;
+    return ok;
 }
 
 static void check_object_members(struct api_call *call, const json_t *object, struct place place,
@@ -194,6 +222,20 @@ static void check_object_members(struct api_call *call, const json_t *object, st
     api_members_check(call, object, pointer, known);
 }
 
+/* The letter of a Unity object, told by any of its members, so that one of them may be missing;
+ * '\0' for what is none. */
+static char unity_letter(const json_t *object) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value) {
+        if ((name[0] == 'e' || name[0] == 'm') && name[1] >= '0' && name[1] <= '3' &&
+            name[2] >= '0' && name[2] <= '3' && name[3] == '\0') {
+            return name[0];
+        }
+    }
+    return '\0';
+}
+
 static bool read_object(struct api_call *call, const json_t *object, struct place place,
                         struct skin_mat4 *matrix) {
     static const char *const trs[] = {"translation", "rotation", "scale", NULL};
@@ -203,11 +245,10 @@ static bool read_object(struct api_call *call, const json_t *object, struct plac
         {"m00", "m01", "m02", "m03", "m10", "m11", "m12", "m13", "m20", "m21", "m22", "m23", "m30",
          "m31", "m32", "m33", NULL},
     };
-    for (size_t i = 0; i < 2; ++i) {
-        if (json_object_get(object, unity[i][0]) != NULL) {
-            check_object_members(call, object, place, unity[i]);
-            return read_unity(call, object, place, unity[i][0][0], matrix);
-        }
+    const char letter = unity_letter(object);
+    if (letter != '\0') {
+        check_object_members(call, object, place, unity[letter == 'e' ? 0 : 1]);
+        return read_unity(call, object, place, letter, matrix);
     }
     check_object_members(call, object, place, trs);
     return read_trs(call, object, place, matrix);
@@ -215,13 +256,21 @@ static bool read_object(struct api_call *call, const json_t *object, struct plac
 
 /* ---- one matrix, many matrices ------------------------------------------------------------ */
 
+/* However much was found in one matrix since then, it is one matrix that cannot be used. */
+static void count_once(struct api_call *call, size_t faults_before) {
+    if (call->matrix_faults > faults_before) {
+        call->matrix_faults = faults_before + 1;
+    }
+}
+
 /* Any shape as one matrix of row vectors; the identity where it cannot be read. */
 static void read_any(struct api_call *call, const json_t *value, struct place place,
-                     struct api_matrices *matrices, struct skin_mat4 *matrix) {
+                     struct skin_mat4 *matrix) {
     const enum api_kind kind = api_document_kind(call->document, value);
+    const size_t faults = call->matrix_faults;
     bool ok = false;
+    place.told_past = told_past(call);
     if (kind == API_KIND_OBJECT) {
-        matrices->objects = true;
         ok = read_object(call, value, place, matrix);
     } else if (kind == API_KIND_SPAN || kind == API_KIND_ARRAY) {
         ok = read_array(call, value, place, matrix);
@@ -234,6 +283,7 @@ static void read_any(struct api_call *call, const json_t *value, struct place pl
     if (!ok) {
         *matrix = identity;
     }
+    count_once(call, faults);
 }
 
 static bool allocate(struct api_call *call, size_t count, struct api_matrices *matrices) {
@@ -272,7 +322,7 @@ bool api_matrix_read(struct api_call *call, const char *member, struct api_matri
         return false;
     }
     ++call->matrix_count;
-    read_any(call, value, (struct place){member, API_NO_INDEX}, matrices, matrices->f64);
+    read_any(call, value, (struct place){.member = member, .index = API_NO_INDEX}, matrices->f64);
     return true;
 }
 
@@ -297,11 +347,23 @@ static bool list_of_span(const struct api_document *document, const struct api_s
 static bool list_of_numbers(struct api_call *call, const json_t *list,
                             struct api_matrices *matrices) {
     const size_t count = json_array_size(list) / 16;
-    const struct place place = {matrices->member, API_NO_INDEX};
     matrices->layout = API_LAYOUT_FLAT;
-    return allocate(call, count, matrices) &&
-           read_numbers(call, list, place, "", "list of matrices", 16 * count,
-                        (double *)matrices->f64);
+    if (json_array_size(list) % 16 != 0) {
+        api_call_find(call, API_COUNT_MISMATCH, matrices->member,
+                      "%zu numbers do not divide into matrices of 16", json_array_size(list));
+        return false;
+    }
+    bool ok = allocate(call, count, matrices);
+    for (size_t i = 0; i < count && matrices->f64 != NULL; ++i) {
+        const size_t faults = call->matrix_faults;
+        const struct place place = {
+            .member = matrices->member, .index = i, .in_flat = true, .told_past = told_past(call)};
+        ok = read_elements(call, list, place, "", "list of matrices", 16 * i, 16,
+                           matrices->f64[i].m) &&
+             ok;
+        count_once(call, faults);
+    }
+    return ok;
 }
 
 static bool check_bones(struct api_call *call, const char *member, size_t count) {
@@ -340,7 +402,7 @@ static void refuse_span(struct api_call *call, const struct api_span *span, cons
     }
     call->matrix_count += span->shape[0];
     for (size_t i = 0; i < span->shape[0]; ++i) {
-        const struct place place = {member, i};
+        const struct place place = {.member = member, .index = i};
         if (span->rank == 2) {
             FIND(call, API_COUNT_MISMATCH, place, "", "matrix: %zu numbers where 16 are due",
                  span->shape[1]);
@@ -352,15 +414,14 @@ static void refuse_span(struct api_call *call, const struct api_span *span, cons
     }
 }
 
-static bool read_elements(struct api_call *call, const json_t *list,
-                          struct api_matrices *matrices) {
+static bool list_of_any(struct api_call *call, const json_t *list, struct api_matrices *matrices) {
     const size_t count = json_array_size(list);
     if (!check_bones(call, matrices->member, count) || !allocate(call, count, matrices)) {
         return false;
     }
     for (size_t i = 0; i < count; ++i) {
-        read_any(call, json_array_get(list, i), (struct place){matrices->member, i}, matrices,
-                 &matrices->f64[i]);
+        read_any(call, json_array_get(list, i),
+                 (struct place){.member = matrices->member, .index = i}, &matrices->f64[i]);
     }
     call->matrix_count += count;
     return true;
@@ -381,7 +442,7 @@ bool api_matrix_list_read(struct api_call *call, const char *member,
     }
     const bool numbers = span == NULL && json_is_number(json_array_get(list, 0));
     if (span == NULL && !numbers) {
-        return read_elements(call, list, matrices);
+        return list_of_any(call, list, matrices);
     }
     if (span != NULL && span->rank > 1 && !check_bones(call, member, span->shape[0])) {
         return false;

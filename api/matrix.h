@@ -19,8 +19,7 @@ struct api_matrices {
     size_t count;
     struct skin_mat4 *f64; /* exactly one of the two is set while count > 0 */
     struct skin_mat4f *f32;
-    void *owned;  /* what api_matrices_finish frees; NULL when they live in the body */
-    bool objects; /* some are objects, which say their own convention */
+    void *owned; /* what api_matrices_finish frees; NULL when they live in the body */
 };
 
 /* Reads a matrix or a list of matrices from the member of a JSON request. Where single matrices

@@ -2,8 +2,10 @@
  * It judges nothing itself but whether a matrix looks transposed. */
 #include "matrix.h"
 
+#include "arguments.h"
 #include "numbers.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,6 +44,13 @@ static unsigned sent_place(const struct api_call *call, unsigned k) {
     return call->options.column_vector ? 4 * (k % 4) + k / 4 : k;
 }
 
+/* Sent as an object, which says its own convention. */
+static bool is_object(const struct api_call *call, const struct api_matrices *matrices,
+                      size_t index) {
+    const json_t *value = api_argument(call, matrices->member);
+    return json_is_object(value) || json_is_object(json_array_get(value, index));
+}
+
 static void tell_not_affine(const struct api_call *call, const struct api_matrices *matrices,
                             size_t index, struct api_finding *finding) {
     const bool column_vector = call->options.column_vector;
@@ -52,7 +61,7 @@ static void tell_not_affine(const struct api_call *call, const struct api_matric
                     number_text(element(matrices, index, 7)).text,
                     number_text(element(matrices, index, 11)).text,
                     number_text(element(matrices, index, 15)).text);
-    if (!matrices->objects && looks_transposed(matrices, index)) {
+    if (!is_object(call, matrices, index) && looks_transposed(matrices, index)) {
         api_text_format(finding->hint, sizeof finding->hint,
                         "looks transposed: translation is at %s; set convention to %s",
                         column_vector ? "12, 13, 14" : "3, 7, 11",

@@ -92,8 +92,11 @@ static void run_json(struct api_call *call, struct api_document *document) {
             call->arguments = document->root;
             api_call_run(call);
         } else {
-            api_problem_set(call->problem, API_WRONG_TYPE, "expected an object, found %s",
-                            api_kind_text(kind));
+            struct api_finding *finding = api_problem_add(call->problem, API_WRONG_TYPE);
+            if (finding != NULL) { /* its pointer "" is the whole body */
+                api_text_format(finding->detail, sizeof finding->detail,
+                                "expected an object, found %s", api_kind_text(kind));
+            }
         }
     }
     api_call_finish(call);

@@ -106,7 +106,7 @@ static bool problem_make_room(struct api_problem *problem) {
 struct api_finding *api_problem_add(struct api_problem *problem, enum api_code code) {
     if (!problem_make_room(problem)) {
         problem->code = API_OVERLOADED;
-        problem->detail[0] = '\0';
+        api_text_format(problem->detail, sizeof problem->detail, "no memory for the findings");
         return NULL;
     }
     if (problem->code == API_OK) {

@@ -17,6 +17,10 @@ static const struct route routes_table[] = {
 
 #define ROUTES_COUNT (sizeof routes_table / sizeof routes_table[0])
 
+const struct route *routes_at(size_t index) {
+    return index < ROUTES_COUNT ? &routes_table[index] : NULL;
+}
+
 /* Fills in match->name and match->operation. */
 static bool route_has_path(const struct route *route, const char *path,
                            struct routes_match *match) {
@@ -47,10 +51,6 @@ static void route_allow(const struct route *route, char allow[ROUTES_ALLOW_SIZE]
     size_t size = strlen(allow);
     snprintf(allow + size, ROUTES_ALLOW_SIZE - size, "%s%s%s", size > 0 ? ", " : "", route->method,
              strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
-}
-
-const struct route *routes_at(size_t index) {
-    return index < ROUTES_COUNT ? &routes_table[index] : NULL;
 }
 
 bool routes_is_text(const struct route *route) {

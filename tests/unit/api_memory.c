@@ -36,6 +36,9 @@ void *__wrap_realloc(void *memory, size_t size) {
 
 #define T(x) "[1,0,0,0, 0,1,0,0, 0,0,1,0, " #x ",0,0,1]"
 
+#define OBJECTS 400
+static char many_objects[16384]; /* with enough structure for several blocks of jansson's memory */
+
 static const struct {
     const char *operation;
     const char *text;
@@ -54,7 +57,18 @@ static const struct {
     {"bind", "{\"meshBindWorld\":{},\"boneBindWorld\":[" T(12) ",{\"scale\":[0,1,1]},true]}", 422},
     {"bind", "{\"meshBindWorld\":{},\"boneBindWorld\":[\"\x7f\"," T(12) "]}", 422},
     {"bind", "{\"meshBindWorld\":{},\"boneBindWorld\":[" T(12) "]", 400},
+    {"bind", many_objects, 200},
 };
+
+static void fill_many_objects(void) {
+    static const char piece[] = "{\"translation\":[1,2,3]},";
+    char *at = many_objects + sprintf(many_objects, "{\"meshBindWorld\":{},\"boneBindWorld\":[");
+    for (int i = 0; i < OBJECTS; ++i) {
+        memcpy(at, piece, sizeof piece - 1);
+        at += sizeof piece - 1;
+    }
+    memcpy(at - 1, "]}", 3); /* over the last comma */
+}
 
 static struct api_reply run(size_t row, char *body) {
     struct api_reply reply;
@@ -66,11 +80,12 @@ static struct api_reply run(size_t row, char *body) {
 static void test_each_allocation_fails(void **state) {
     (void)state;
     api_init();
+    fill_many_objects();
     long tried = 0;
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; ++row) {
         unsigned status = 0;
         for (long n = 0; status != rows[row].status; ++n) {
-            char body[1024]; /* writable: reading may spoil it */
+            char body[sizeof many_objects]; /* writable: reading may spoil it */
             assert_in_range(strlen(rows[row].text), 1, sizeof body - 1);
             memcpy(body, rows[row].text, strlen(rows[row].text) + 1);
             countdown = n;

@@ -236,6 +236,9 @@ static void test_query_is_decoded(void **state) {
     check_ok(&reply, API_TYPE_OCTETS, MATRIX_F32);
     assert_true(((const float *)(void *)reply.body.data)[12] == 22);
     api_reply_finish(&reply);
+    reply = send_f32("palette", "maxCondition=1e+6", API_MEDIA_OCTETS, &body);
+    check_ok(&reply, API_TYPE_OCTETS, MATRIX_F32);
+    api_reply_finish(&reply);
 }
 
 static void test_json_takes_no_query(void **state) {
