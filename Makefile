@@ -17,7 +17,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 BUILD_PACKAGES := gcc g++ libc6-dev libmicrohttpd-dev libjansson-dev curl ca-certificates
 TEST_PACKAGES := libcmocka-dev libgmp-dev clang-format clang-tidy cppcheck python3 jq
-BENCH_PACKAGES := wrk jq
+BENCH_PACKAGES := wrk jq perl python3
 
 warnings := -Wall -Wextra -Wpedantic -Werror
 common := -g -fPIC -fno-math-errno -ffp-contract=off -fvisibility=hidden -pthread -I. \
@@ -64,17 +64,30 @@ $(build)/libskinapi.a: $(api_obj)
 $(build)/libskin.so: $(lib_obj)
 	$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libskin.so.0 -o $@ $^ -lm
 
-$(build)/%.o: %.c
+# rewritten only when it would differ: another version, flag or compiler makes every object anew
+stamp := $(build)/built-with
+stamp_text := $(VERSION) $(CC) $(CFLAGS_ALL) $(CXX) $(CXXFLAGS_ALL) $(LDFLAGS_ALL) \
+	$(shell $(CC) --version 2>&1 | head -n 1; $(CXX) --version 2>&1 | head -n 1)
+export stamp_text
+
+ifneq ($(file <$(stamp)),$(stamp_text))
+.PHONY: $(stamp)
+endif
+$(stamp):
+	@mkdir -p $(@D)
+	@printf '%s\n' "$$stamp_text" > $@
+
+$(build)/%.o: %.c $(stamp)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(build)/%.o: %.cc
+$(build)/%.o: %.cc $(stamp)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 $(build)/api/openapi.o: api/openapi.json
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(build) -name '*.d' 2>/dev/null)
 
 # Unit tests: tests/unit/lib_*.c see libskin alone, api_*.c see the contract too, server_*.c all but main.
 unit_bin := $(patsubst tests/unit/%.c,$(build)/tests/unit/%,$(wildcard tests/unit/*.c))

@@ -131,14 +131,14 @@ static void call_run(const struct call_arguments *arguments, struct api_buffer *
 }
 
 /* Standard output is written by write: a raw reply is no text. */
-static bool call_write(const struct api_buffer *body) {
+static bool call_write(const char *data, size_t size) {
     size_t done = 0;
-    while (done < body->size) {
-        ssize_t size = write(STDOUT_FILENO, body->data + done, body->size - done);
-        if (size < 0 && errno != EINTR) {
+    while (done < size) {
+        ssize_t written = write(STDOUT_FILENO, data + done, size - done);
+        if (written < 0 && errno != EINTR) {
             return false;
         }
-        done += size > 0 ? (size_t)size : 0;
+        done += written > 0 ? (size_t)written : 0;
     }
     return true;
 }
@@ -155,11 +155,9 @@ static int call_operation(const struct call_arguments *arguments, size_t max_bod
     }
     call_run(arguments, &body, &reply);
     int result = reply.code == API_OK ? CALL_DONE : CALL_FAILED;
-    if (reply.media_type != NULL && strcmp(reply.media_type, API_TYPE_OCTETS) != 0) {
-        reply.body.maximum = reply.body.size + 1;
-        api_buffer_text(&reply.body, "\n"); /* a line, for terminals and shells */
-    }
-    if (!call_write(&reply.body)) {
+    /* a text ends its line, for terminals and shells */
+    bool is_text = reply.media_type != NULL && strcmp(reply.media_type, API_TYPE_OCTETS) != 0;
+    if (!call_write(reply.body.data, reply.body.size) || (is_text && !call_write("\n", 1))) {
         fprintf(stderr, "skind call: cannot write the reply: %s\n", strerror(errno));
         result = CALL_FAILED;
     }

@@ -34,9 +34,8 @@ struct gate_request {
 
 enum gate_action {
     GATE_PASS,
-    GATE_REFUSE, /* answer once the body is through; the connection may stay */
-    GATE_CLOSE,  /* answer once the body is through, then close */
-    GATE_CUT,    /* the body's end is unknown: answer at once, then close */
+    GATE_CLOSE, /* answer once the body is through, then close */
+    GATE_CUT,   /* the body's end is unknown: answer at once, then close */
 };
 
 enum gate_body { GATE_BODY_NONE, GATE_BODY_SIZED, GATE_BODY_CHUNKED };

@@ -325,7 +325,7 @@ static enum MHD_Result http_request_begin(struct http_request *request,
         http_request_admit(request, &gate, &verdict);
     } else {
         http_request_refuse(request, verdict.code, verdict.detail);
-        request->closes = verdict.action != GATE_REFUSE;
+        request->closes = true;
     }
     bool is_now =
         verdict.action == GATE_CUT || verdict.expects_continue || request->claimed > HTTP_MAX_DRAIN;

@@ -16,6 +16,10 @@ static const struct route routes_table[] = {
 
 #define ROUTES_COUNT (sizeof routes_table / sizeof routes_table[0])
 
+const struct route *routes_at(size_t index) {
+    return index < ROUTES_COUNT ? &routes_table[index] : NULL;
+}
+
 /* Fills in match->name and match->operation. */
 static bool route_has_path(const struct route *route, const char *path,
                            struct routes_match *match) {

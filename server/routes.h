@@ -22,6 +22,9 @@ struct routes_match {
     char allow[ROUTES_ALLOW_SIZE]; /* the path's methods, when this one is not among them */
 };
 
+/* The table's row of that index, NULL beyond its end. */
+const struct route *routes_at(size_t index);
+
 /* API_OK, API_NOT_FOUND or API_METHOD_NOT_ALLOWED. The path is decoded, and outlives the match. */
 enum api_code routes_find(const char *method, const char *path, struct routes_match *match);
 

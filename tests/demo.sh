@@ -27,21 +27,36 @@ echo
 echo "POST $url/v1/palette"
 echo "$request"
 echo
-reply=$(curl -sS --fail-with-body -H 'Content-Type: application/json' -d "$request" "$url/v1/palette")
+# ask REQUEST: the reply
+ask() {
+    curl -sS --fail-with-body -H 'Content-Type: application/json' -d "$1" "$url/v1/palette"
+}
+
+# numbers REPLY: those of its palette's one matrix
+numbers() {
+    sed -E 's/.*"palette":\[\[([^]]*)\]\].*/\1/' <<<"$1"
+}
+
+reply=$(ask "$request")
 echo "$reply"
 echo
 
+# the palette without inverse(M): what comes out is in world space already
+world_reply=$(ask "{\"space\": \"world\", ${request#\{}")
+
 # p' = p * P: the first column of P gives x
-numbers=$(sed -E 's/.*"palette":\[\[([^]]*)\]\].*/\1/' <<<"$reply")
-awk -v numbers="$numbers" 'BEGIN {
-    split(numbers, p, ",")
-    x = 3
-    local = x * p[1] + 0 * p[5] + 0 * p[9] + p[13]
-    world = local + 20
-    twice = (x - 2 + 22) + 20
+awk -v mesh="$(numbers "$reply")" -v world="$(numbers "$world_reply")" '
+function x_of(x, text, p) {
+    split(text, p, ",")
+    return x * p[1] + 0 * p[5] + 0 * p[9] + p[13]
+}
+BEGIN {
+    local = x_of(3, mesh)
+    drawn = local + 20
+    twice = x_of(3, world) + 20
     printf "The vertex at x = 3:\n"
     printf "  skinned, in mesh space       x = %g\n", local
-    printf "  drawn with the mesh at 20    x = %g\n", world
+    printf "  drawn with the mesh at 20    x = %g\n", drawn
     printf "  (without inverse(M) the mesh would act twice: x = %g)\n", twice
-    exit !(local == 3 && world == 23)
+    exit !(local == 3 && drawn == 23 && x_of(3, world) == drawn && twice == 43)
 }'

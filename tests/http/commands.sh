@@ -90,6 +90,7 @@ with socket.create_server(("127.0.0.1", 0)) as server:
     connection, _ = server.accept()
     if sys.argv[2]:
         connection.sendall(sys.argv[2].encode() + b"\r\n\r\n")
-    sys.exit(probe.wait(timeout=30) != 1)' "$skind" "$answer" || is "exit on '$answer'" other 1
+    sys.exit(probe.wait(timeout=4) != 1)  # twice its deadline
+' "$skind" "$answer" || is "exit on '$answer'" other 1
     done
 }

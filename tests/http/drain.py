@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import wire
 
@@ -127,9 +128,14 @@ def serves_the_queue():
 
 
 def stuck():
+    """Half of a body, and no more: only the grace time (200 ms) ends it."""
     begun = Open()
+    begun.connection.sendall(BODY[:len(BODY) // 2])
+    start = time.monotonic()
     terminate()
     check(begun.reader.reply() is None, "a reply to half a request")
+    seconds = time.monotonic() - start
+    check(0.2 <= seconds < 10, f"cut after {seconds:.1f} s")
 
 
 def twice():

@@ -153,11 +153,48 @@ case_second_signal_stops_at_once() {
     contains message "$(cat "$work/stderr")" 'second signal'
 }
 
+# limits SCENARIO FLAGS...: runs the scenario of limits.py on a daemon with the flags
+limits() {
+    local scenario=$1
+    shift
+    daemon_start "$@" || return
+    timeout 120 python3 "$here/limits.py" "$scenario" "$port" || is "$scenario" failed passed
+    daemon_stop
+    is "exit status" "$daemon_status" 0
+}
+
+case_idle_timeout_closes_what_is_silent() {
+    limits idle-closes --idle-timeout-s 1
+    limits idle-stays --idle-timeout-s 60
+}
+
+case_max_connections_lets_more_wait() {
+    limits connections --max-connections 2 --threads 1
+}
+
+case_descriptor_limit_is_raised() {
+    local soft
+    soft=$(ulimit -Sn)
+    [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 300 ] || return # nothing to raise it to
+    ulimit -Sn 64
+    daemon_start --threads 2
+    ulimit -Sn "$soft"
+    timeout 120 python3 "$here/limits.py" many "$port" || is "200 connections" failed passed
+    daemon_stop
+    is "exit status" "$daemon_status" 0
+}
+
+case_refused_bodies_are_drained_up_to_64_MiB() {
+    limits drained
+    limits endless
+    limits claimed
+}
+
 case_requests_that_no_handler_saw_are_forgotten() {
     # more query arguments than a connection's memory holds: the library gives up by itself
     daemon_start || return
     for _ in 1 2 3 4 5; do
-        curl -sS --max-time 10 -o /dev/null "$base/healthz?$(printf 'a&%.0s' $(seq 1700))" 2>/dev/null
+        timeout 60 python3 "$here/limits.py" left "$port" || is "left behind" failed passed
     done
     daemon_stop
     is "exit status" "$daemon_status" 0

@@ -67,6 +67,17 @@ case_problem_pages_for_every_code() {
     is_problem not-found 404
 }
 
+case_problem_page_has_its_members() {
+    request "$base/problems/singular"
+    is type "$(header Content-Type)" application/json
+    is members "$(jq -c keys_unsorted "$work/body")" \
+        '["type","title","status","code","meaning","remedy"]'
+    is fixed "$(jq -r '"\(.type) \(.status) \(.code)"' "$work/body")" \
+        '/problems/singular 422 singular'
+    is texts "$(jq '[.title, .meaning, .remedy] | all(type == "string" and length > 0)' \
+        "$work/body")" true
+}
+
 case_head_is_get_without_body() {
     local path size
     for path in /healthz /readyz /version /openapi.json /problems/singular; do

@@ -5,6 +5,7 @@
 #include "server/routes.h"
 #include "tests/check.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 static void test_routes(void **state) {
@@ -59,6 +60,103 @@ static void test_every_operation_has_its_route(void **state) {
         assert_int_equal(routes_find("POST", path, &match), API_OK);
         assert_ptr_equal(match.operation, api_operations[i]);
     }
+}
+
+static json_t *load_openapi(void) {
+    size_t size;
+    const char *text = api_openapi_text(&size);
+    json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(document);
+    return document;
+}
+
+/* "get" of "GET" */
+static void method_key(const char *method, char key[16]) {
+    size_t size = strlen(method);
+    assert_true(size < 16);
+    for (size_t i = 0; i <= size; i++) {
+        key[i] = method[i] >= 'A' && method[i] <= 'Z' ? (char)(method[i] - 'A' + 'a') : method[i];
+    }
+}
+
+/* The document says this of the path and method, and at least these statuses. */
+static void check_is_documented(const json_t *paths, const char *method, const char *path) {
+    static const char *const of_get[] = {"200", NULL};
+    static const char *const of_post[] = {"200", "400", "406", "411", "413", "415", "422", NULL};
+    char key[16];
+    method_key(method, key);
+    const json_t *about = json_object_get(json_object_get(paths, path), key);
+    if (about == NULL) {
+        print_error("openapi.json lacks %s %s\n", method, path);
+        fail();
+    }
+    const json_t *responses = json_object_get(about, "responses");
+    const char *const *statuses = strcmp(method, "POST") == 0 ? of_post : of_get;
+    for (; *statuses != NULL; statuses++) {
+        if (json_object_get(responses, *statuses) == NULL) {
+            print_error("openapi.json lacks status %s of %s %s\n", *statuses, method, path);
+            fail();
+        }
+    }
+}
+
+static void test_every_route_is_documented(void **state) {
+    json_t *document = load_openapi();
+    const json_t *paths = json_object_get(document, "paths");
+    const struct route *route;
+    (void)state;
+    for (size_t i = 0; (route = routes_at(i)) != NULL; i++) {
+        if (!route->is_operation) {
+            check_is_documented(paths, route->method, route->path);
+            continue;
+        }
+        for (size_t j = 0; api_operations[j] != NULL; j++) {
+            char path[64];
+            snprintf(path, sizeof path, "%.*s%s", (int)strcspn(route->path, "{"), route->path,
+                     api_operations[j]->name);
+            check_is_documented(paths, route->method, path);
+        }
+    }
+    json_decref(document);
+}
+
+/* A path of the document is a route's own, or that of an operation. */
+static bool has_route(const char *key, const char *path) {
+    const struct route *route;
+    for (size_t i = 0; (route = routes_at(i)) != NULL; i++) {
+        char method[16];
+        struct routes_match match;
+        method_key(route->method, method);
+        bool is_same = route->is_operation ? routes_find(route->method, path, &match) == API_OK &&
+                                                 match.route == route
+                                           : strcmp(route->path, path) == 0;
+        if (is_same && strcmp(method, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_everything_documented_has_its_route(void **state) {
+    json_t *document = load_openapi();
+    json_t *paths = json_object_get(document, "paths");
+    const char *path;
+    json_t *methods;
+    size_t count = 0;
+    (void)state;
+    json_object_foreach(paths, path, methods) {
+        const char *key;
+        json_t *about;
+        json_object_foreach(methods, key, about) {
+            if (!has_route(key, path)) {
+                print_error("no route serves %s %s of openapi.json\n", key, path);
+                fail();
+            }
+            count++;
+        }
+    }
+    assert_true(count >= 7);
+    json_decref(document);
 }
 
 static void test_content_types(void **state) {
@@ -263,8 +361,12 @@ static void test_admission(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),        cmocka_unit_test(test_every_operation_has_its_route),
-        cmocka_unit_test(test_content_types), cmocka_unit_test(test_accept),
+        cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_every_operation_has_its_route),
+        cmocka_unit_test(test_every_route_is_documented),
+        cmocka_unit_test(test_everything_documented_has_its_route),
+        cmocka_unit_test(test_content_types),
+        cmocka_unit_test(test_accept),
         cmocka_unit_test(test_admission),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
