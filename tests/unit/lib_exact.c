@@ -8,6 +8,10 @@
 #include <gmp.h>
 
 #define BOUND 64.0
+/* Measured is under a tenth of the promise; over this, products that cancel by tens are no longer
+ * computed with care. */
+#define MEASURED_BOUND (BOUND / 4)
+
 #define ROUNDS 10000
 #define MAX_CONDITION 100.0
 
@@ -159,6 +163,8 @@ static const struct family families[] = {
     {"far: translations to 1e9", 12, 1e9, 0},
     {"rigid: rotation and uniform scale", 1, 100, 0},
     {"near bind pose, far apart: translations cancel", 3, 1e8, 1e-4},
+    {"near bind pose, a step apart: translations cancel a little", 2, 10, 1e-3},
+    {"near bind pose, some steps apart: translations cancel by tens", 2, 40, 1e-3},
     {"near bind pose, stretched: rotations cancel too", 20, 10, 1e-6},
 };
 #define FAMILIES (sizeof families / sizeof families[0])
@@ -231,7 +237,7 @@ static void bind_is_exact(void **state) {
             worst = fmax(worst, bind_once(w, &seed, &families[f]));
         }
         print_message("    %s: %d, worst %.2f units\n", families[f].name, ROUNDS, worst);
-        assert_true(worst <= BOUND);
+        assert_true(worst <= MEASURED_BOUND);
     }
 }
 
@@ -244,7 +250,7 @@ static void palette_in_mesh_space_is_exact(void **state) {
             worst = fmax(worst, palette_once(w, &seed, &families[f], SKIN_SPACE_MESH));
         }
         print_message("    %s: %d, worst %.2f units\n", families[f].name, ROUNDS, worst);
-        assert_true(worst <= BOUND);
+        assert_true(worst <= MEASURED_BOUND);
     }
 }
 
@@ -257,7 +263,7 @@ static void palette_in_world_space_is_exact(void **state) {
             worst = fmax(worst, palette_once(w, &seed, &families[f], SKIN_SPACE_WORLD));
         }
         print_message("    %s: %d, worst %.2f units\n", families[f].name, ROUNDS, worst);
-        assert_true(worst <= BOUND);
+        assert_true(worst <= MEASURED_BOUND);
     }
 }
 

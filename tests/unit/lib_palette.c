@@ -444,6 +444,25 @@ static void overflow_depends_on_precision(void **state) {
     check_floats_equal(actual32[2].m, bones32[2].m, 16);
 }
 
+/* Three equal terms a sum, so that the bound on results is nearly reached: 3 * 1.06e19^2 is under
+ * the largest float32, 3 * 1.07e19^2 over it. */
+static void edge_of_float32_is_told_apart(void **state) {
+    (void)state;
+    static const float sizes[] = {1.06e19F, 1.07e19F, 2e19F};
+    for (int i = 0; i < 3; i++) {
+        double a = sizes[i];
+        struct skin_mat4 wide = linear(a, a, a, a, a, a, a, a, a);
+        struct skin_mat4f all = narrow(&wide);
+        struct skin_mat4f actual;
+        enum skin_status status =
+            skin_palette_f32(SKIN_SPACE_WORLD, &all, &all, 1, NULL, NULL, &actual, NULL);
+        assert_int_equal(status, i == 0 ? SKIN_OK : SKIN_OVERFLOW);
+        if (i == 0) {
+            check_near(actual.m[6], 3 * a * a, 1e-7);
+        }
+    }
+}
+
 static void fill_random(uint64_t *seed, struct skin_mat4 *matrices, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct skin_mat4 wide = random_affine(seed, 5, 100);
@@ -566,6 +585,7 @@ int main(void) {
         cmocka_unit_test(each_fault_is_told_and_writes_nothing),
         cmocka_unit_test(all_faults_are_counted_in_order),
         cmocka_unit_test(overflow_depends_on_precision),
+        cmocka_unit_test(edge_of_float32_is_told_apart),
         cmocka_unit_test(aliasing_and_count_change_nothing),
         cmocka_unit_test(float32_entry_is_the_double_one_rounded),
         cmocka_unit_test(no_result_is_negative_zero),
