@@ -6,15 +6,17 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PROCESSORS_MAX 4096
 
 size_t processors_of_quota(const char *text) {
-    unsigned long long quota;
-    unsigned long long period;
-    if (sscanf(text, "%llu %llu", &quota, &period) != 2 || period == 0 || quota == 0) {
-        return 0; /* "max 100000" */
+    char *rest;
+    const unsigned long long quota = strtoull(text, &rest, 10); /* 0 for "max 100000" */
+    const unsigned long long period = strtoull(rest, NULL, 10);
+    if (period == 0 || quota == 0) {
+        return 0;
     }
     const unsigned long long count = quota / period + (quota % period > 0 ? 1 : 0);
     return count < PROCESSORS_MAX ? (size_t)count : PROCESSORS_MAX;
