@@ -151,9 +151,11 @@ static void write_process(struct api_buffer *out, const struct metrics *metrics)
     const struct metrics_process process = metrics_process_read();
     write_head(out, "process_cpu_seconds_total", "counter", "Processor time, user and system.");
     write_format(out, "process_cpu_seconds_total %.6f\n", (double)process.cpu_us / 1e6);
-    write_single(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
-                 process.resident_bytes);
-    write_single(out, "process_open_fds", "gauge", "Open file descriptors.", process.open_fds);
+    if (process.open_fds > 0) { /* /proc is there */
+        write_single(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
+                     process.resident_bytes);
+        write_single(out, "process_open_fds", "gauge", "Open file descriptors.", process.open_fds);
+    }
     write_single(out, "process_max_fds", "gauge", "Most file descriptors that may be open.",
                  process.max_fds);
     write_head(out, "process_start_time_seconds", "gauge", "Start, since the Unix epoch.");

@@ -12,11 +12,11 @@
 #define PROCESSORS_MAX 4096
 
 size_t processors_of_quota(const char *text) {
-    char *behind;
-    const unsigned long long quota = strtoull(text, &behind, 10);
-    const unsigned long long period = strtoull(behind, NULL, 10);
-    if (quota == 0 || period == 0) {
-        return 0; /* "max 100000" */
+    char *rest;
+    const unsigned long long quota = strtoull(text, &rest, 10); /* 0 for "max 100000" */
+    const unsigned long long period = strtoull(rest, NULL, 10);
+    if (period == 0 || quota == 0) {
+        return 0;
     }
     const unsigned long long count = quota / period + (quota % period > 0 ? 1 : 0);
     return count < PROCESSORS_MAX ? (size_t)count : PROCESSORS_MAX;

@@ -20,6 +20,8 @@ case_bad_flags_end_with_2_and_the_range() {
     fails_to_start 2 'from 1 to 1073741824' --max-body-bytes 0
     fails_to_start 2 'from 1 to 1073741824' --max-body-bytes 99999999999999999999999999
     fails_to_start 2 '--idle-timeout-s' --idle-timeout-s 1.5
+    fails_to_start 2 "--log: 'loud' is not one of off|stderr" --log loud
+    fails_to_start 2 "--log: '' is not one of off|stderr" --log ''
     fails_to_start 2 "'--nonsense' is not known" --nonsense
     fails_to_start 2 "'serve' is not known" serve
     local address

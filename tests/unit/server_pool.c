@@ -36,6 +36,7 @@ struct record {
     size_t size;
     sem_t entered; /* posted by a blocking item when it is run */
     sem_t leave;   /* what it then waits for */
+    sem_t open;    /* what the gates of hold() wait for instead */
     sem_t done;    /* posted when a task is done */
 };
 
@@ -44,6 +45,7 @@ static void record_init(struct record *record) {
     pthread_mutex_init(&record->lock, NULL);
     sem_init(&record->entered, 0, 0);
     sem_init(&record->leave, 0, 0);
+    sem_init(&record->open, 0, 0);
     sem_init(&record->done, 0, 0);
 }
 
@@ -51,6 +53,7 @@ static void record_finish(struct record *record) {
     pthread_mutex_destroy(&record->lock);
     sem_destroy(&record->entered);
     sem_destroy(&record->leave);
+    sem_destroy(&record->open);
     sem_destroy(&record->done);
 }
 
@@ -69,6 +72,7 @@ struct job {
     struct record *record;
     char name; /* 0: notes nothing */
     bool blocks;
+    bool is_gate;
     const size_t *rounds; /* of the rounds behind the first; ends with 0 */
     atomic_size_t ran;
 };
@@ -81,7 +85,7 @@ static void job_run(struct pool_task *task, size_t index) {
     }
     if (job->blocks) {
         sem_post(&job->record->entered);
-        wait_for(&job->record->leave);
+        wait_for(job->is_gate ? &job->record->open : &job->record->leave);
     }
 }
 
@@ -105,10 +109,10 @@ static void submit(struct pool *pool, struct job *job, struct record *record, si
     pool_submit(pool, &job->task, items);
 }
 
-/* Keeps `count` workers busy until record->leave is posted as often. */
+/* Keeps `count` workers busy until record->open is posted as often. */
 static void hold(struct pool *pool, struct job *gates, struct record *record, int count) {
     for (int i = 0; i < count; i++) {
-        gates[i] = (struct job){.blocks = true};
+        gates[i] = (struct job){.blocks = true, .is_gate = true};
         submit(pool, &gates[i], record, 1);
     }
     for (int i = 0; i < count; i++) {
@@ -128,7 +132,7 @@ static void test_tasks_take_turns_item_by_item(void **state) {
     for (size_t i = 0; i < 3; i++) {
         submit(pool, &jobs[i], &record, items[i]);
     }
-    sem_post(&record.leave);
+    sem_post(&record.open);
     pool_destroy(pool);
     assert_string_equal(record.text, "a0 b0 c0 a1 b1 a2 a3 ");
     record_finish(&record);
@@ -146,7 +150,7 @@ static void test_small_task_waits_for_one_item_of_a_big_one(void **state) {
     hold(pool, &gate, &record, 1);
     submit(pool, &big, &record, 1000);
     submit(pool, &small, &record, 1);
-    sem_post(&record.leave);
+    sem_post(&record.open);
     pool_destroy(pool);
     assert_memory_equal(record.text, "b0 s0 b1 ", 9);
     assert_int_equal(atomic_load(&big.ran), 1000);
@@ -167,7 +171,7 @@ static void test_small_task_passes_a_big_one_on_several_workers(void **state) {
     hold(pool, gates, &record, WORKERS);
     submit(pool, &big, &record, ITEMS);
     submit(pool, &small, &record, 1);
-    post_many(&record.leave, WORKERS);
+    post_many(&record.open, WORKERS);
     for (int i = 0; i < WORKERS + 1; i++) {
         wait_for(&record.done); /* the gates and the small one; the big one cannot be done */
     }
@@ -193,7 +197,7 @@ static void test_full_is_an_answer(void **state) {
     submit(pool, &second, &record, 1);
     assert_false(pool_reserve(pool));
     assert_int_equal(pool_load(pool).tasks, 2);
-    sem_post(&record.leave);
+    sem_post(&record.open);
     wait_for(&record.done);
     wait_for(&record.done);
     while (pool_load(pool).tasks > 0) {
@@ -238,7 +242,7 @@ static void test_close_refuses_and_still_does_what_is_queued(void **state) {
     pool_close(pool);
     assert_false(pool_reserve(pool));
     assert_int_equal(pool_load(pool).tasks, TASKS + 1);
-    sem_post(&record.leave);
+    sem_post(&record.open);
     pool_destroy(pool);
     for (size_t i = 0; i < TASKS; i++) {
         assert_int_equal(atomic_load(&jobs[i].ran), i + 1);
@@ -288,7 +292,7 @@ static void test_load_tells_what_is_going_on(void **state) {
     assert_int_equal(load.workers, 2);
     assert_int_equal(load.items, 0);
     assert_int_equal(load.waited, 2);
-    post_many(&record.leave, 2);
+    post_many(&record.open, 2);
     do {
         sched_yield();
         load = pool_load(pool);

@@ -81,6 +81,23 @@ static void test_bounds_are_inclusive(void **state) {
     assert_int_equal(load(&settings, "--max-body-bytes", "1073741825", error), SETTINGS_BAD);
 }
 
+static void test_choices_are_whole_words(void **state) {
+    static const char *const bad[] = {"", "o", "of", "off|", "off|stderr", "|", "OFF", "stderr "};
+    struct settings settings;
+    char error[SETTINGS_ERROR_SIZE];
+    (void)state;
+    assert_int_equal(load(&settings, NULL, NULL, error), SETTINGS_OK);
+    assert_int_equal(settings.log, 1);
+    assert_int_equal(load(&settings, "--log", "off", error), SETTINGS_OK);
+    assert_int_equal(settings.log, 0);
+    assert_int_equal(load(&settings, "--log=stderr", NULL, error), SETTINGS_OK);
+    assert_int_equal(settings.log, 1);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(load(&settings, "--log", bad[i], error), SETTINGS_BAD);
+        assert_non_null(strstr(error, "off|stderr"));
+    }
+}
+
 static void test_bad_values_are_named_with_their_range(void **state) {
     static const char *const bad[] = {"",   "x",    "-1",  "+1",  "1 ",
                                       " 1", "0x10", "1e2", "3.0", "18446744073709551617"};
@@ -236,6 +253,7 @@ int main(void) {
         cmocka_unit_test_setup(test_defaults, clear_environment),
         cmocka_unit_test_setup(test_flag_beats_environment_beats_default, clear_environment),
         cmocka_unit_test_setup(test_bounds_are_inclusive, clear_environment),
+        cmocka_unit_test_setup(test_choices_are_whole_words, clear_environment),
         cmocka_unit_test_setup(test_bad_values_are_named_with_their_range, clear_environment),
         cmocka_unit_test_setup(test_unknown_flags_are_refused, clear_environment),
         cmocka_unit_test_setup(test_help_and_version_come_before_faults, clear_environment),
