@@ -861,9 +861,12 @@ static void http_accept_rest(struct MHD_Daemon *daemon, int socket_fd) {
 
 /* The file of a UNIX socket goes with it, unless the socket is another's. */
 static void http_stop_listening(struct http_server *server, size_t closed) {
-    listen_close(server->sockets + closed, server->count - closed);
-    if (front_socket(server->state->front) < 0) {
-        listen_remove(&server->address);
+    int *sockets = server->sockets + closed;
+    const size_t count = server->count - closed;
+    if (front_socket(server->state->front) >= 0) {
+        listen_close(sockets, count);
+    } else {
+        listen_end(&server->address, sockets, count);
     }
     server->is_listening = false;
 }

@@ -8,6 +8,7 @@ set -u
 . "$here/operations.sh"
 . "$here/process.sh"
 . "$here/commands.sh"
+. "$here/access.sh"
 
 # the functions of a file that are cases, in the order in which they stand there
 cases_of() {
@@ -33,9 +34,11 @@ case_stop_after_all_cases() {
 run_case case_stop_after_all_cases
 
 # these start daemons of their own
-for name in $(cases_of process.sh) $(cases_of commands.sh); do
+for name in $(cases_of process.sh) $(cases_of commands.sh) $(cases_of access.sh); do
     run_case "$name"
 done
+
+slow_scenarios
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
