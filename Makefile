@@ -16,7 +16,7 @@ DESTDIR ?=
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 BUILD_PACKAGES := gcc g++ libc6-dev libmicrohttpd-dev libgnutls28-dev zlib1g-dev libjansson-dev curl ca-certificates
-TEST_PACKAGES := libcmocka-dev libgmp-dev clang-format clang-tidy cppcheck python3 jq
+TEST_PACKAGES := libcmocka-dev libgmp-dev clang-format clang-tidy cppcheck python3 jq openssl
 BENCH_PACKAGES := wrk jq perl python3
 FUZZ_PACKAGES := clang libclang-rt-dev
 VALGRIND_PACKAGES := valgrind libcmocka-dev libgmp-dev python3 jq

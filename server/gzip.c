@@ -24,9 +24,10 @@ static char *gzip_room(struct api_buffer *out, size_t *room) {
 /* Whether there is any output left once the buffer is full: the trailer may still be due. */
 static int gzip_unpack_full(z_stream *stream) {
     unsigned char spare;
-    stream->next_out = &spare;
+    stream->next_out = &spare; // cppcheck-suppress autoVariables
     stream->avail_out = 1;
     const int result = inflate(stream, Z_NO_FLUSH);
+    stream->next_out = NULL;
     return stream->avail_out == 0 ? Z_MEM_ERROR : result;
 }
 

@@ -625,6 +625,9 @@ static void http_connection_notice(void *context, struct MHD_Connection *connect
         if (client != NULL) {
             http_client_enter(context, http_socket(connection), client);
         }
+        if (client == NULL || client->seat == NULL) {
+            shutdown(http_socket(connection), SHUT_RDWR); /* nobody would look after it */
+        }
         *place = client;
         break;
     case MHD_CONNECTION_NOTIFY_CLOSED:
@@ -947,7 +950,6 @@ static bool http_start_reaper(struct http_server *server) {
 }
 
 static struct MHD_Daemon *http_start_daemon(struct http_server *server, size_t index) {
-    const struct settings *settings = server->settings;
     const struct tls *tls = front_tls(server->state->front);
     struct http_door *door = &server->doors[index];
     struct MHD_OptionItem https[] = {
@@ -970,7 +972,6 @@ static struct MHD_Daemon *http_start_daemon(struct http_server *server, size_t i
         MHD_OPTION_EXTERNAL_LOGGER, http_log, server->state->log, /* first, so that it hears of the others */
         MHD_OPTION_LISTEN_SOCKET, server->sockets[index],
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->door_limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)settings->idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY,
         MHD_OPTION_URI_LOG_CALLBACK, http_request_start, server,
         MHD_OPTION_NOTIFY_COMPLETED, http_request_finish, server,
@@ -1059,9 +1060,12 @@ static void http_accept_rest(struct MHD_Daemon *daemon, int socket_fd) {
 
 /* The file of a UNIX socket goes with it, unless the socket is another's. */
 static void http_stop_listening(struct http_server *server, size_t closed) {
-    listen_close(server->sockets + closed, server->count - closed);
-    if (front_socket(server->state->front) < 0) {
-        listen_remove(&server->address);
+    int *sockets = server->sockets + closed;
+    const size_t count = server->count - closed;
+    if (front_socket(server->state->front) >= 0) {
+        listen_close(sockets, count);
+    } else {
+        listen_end(&server->address, sockets, count);
     }
     server->is_listening = false;
 }

@@ -68,8 +68,9 @@ static bool listen_is_stale(const struct address *address) {
     return is_refused;
 }
 
-void listen_remove(const struct address *address) {
-    if (address_is_unix(address) && listen_is_stale(address)) {
+/* Removes the file unless somebody listens on it. */
+static void listen_remove(const struct address *address) {
+    if (listen_is_stale(address)) {
         unlink(address->socket.path.sun_path);
     }
 }
@@ -134,5 +135,18 @@ int listen_open(struct address *address, unsigned unix_mode, int *sockets, size_
 void listen_close(int *sockets, size_t count) {
     for (size_t i = 0; i < count; i++) {
         close(sockets[i]);
+    }
+}
+
+/* A thread that is still in poll() keeps a closed socket listening, so a UNIX socket is shut down
+ * first: nobody shall be let in behind the last accept. */
+void listen_end(const struct address *address, int *sockets, size_t count) {
+    const bool is_unix = address_is_unix(address);
+    for (size_t i = 0; is_unix && i < count; i++) {
+        shutdown(sockets[i], SHUT_RDWR);
+    }
+    listen_close(sockets, count);
+    if (is_unix) {
+        listen_remove(address);
     }
 }

@@ -15,9 +15,10 @@ int listen_open(struct address *address, unsigned unix_mode, int *sockets, size_
 /* Makes count descriptors of a socket that listens already. Returns 0 or an errno. */
 int listen_share(int socket_fd, int *sockets, size_t count);
 
-/* Removes the file of a UNIX socket, unless somebody listens on it. */
-void listen_remove(const struct address *address);
-
 void listen_close(int *sockets, size_t count);
+
+/* Closes sockets that listen_open made, and removes a UNIX socket's file unless another daemon has
+ * put its own there. */
+void listen_end(const struct address *address, int *sockets, size_t count);
 
 #endif

@@ -25,6 +25,7 @@ struct reaper_seat {
     struct reaper_seat *next_free;
     int socket_fd; /* under the reaper's lock; -1: free */
     bool is_fresh; /* no request has begun */
+    atomic_bool is_closed;
     atomic_uint_least64_t deadline_ms;
     /* bytes of a large reply that the client had taken when last looked at, else REAPER_UNKNOWN */
     atomic_uint_least64_t taken;
@@ -92,6 +93,7 @@ static void reaper_look(struct reaper *reaper) {
         }
         shutdown(seat->socket_fd, SHUT_RDWR);
         atomic_store(&seat->deadline_ms, REAPER_NEVER);
+        atomic_store(&seat->is_closed, true);
         atomic_fetch_add(&reaper->closed, 1);
     }
 }
@@ -174,11 +176,16 @@ struct reaper_seat *reaper_enter(struct reaper *reaper, int socket_fd) {
         seat->reaper = reaper;
         seat->socket_fd = socket_fd;
         seat->is_fresh = true;
+        atomic_store(&seat->is_closed, false);
         atomic_store(&seat->taken, REAPER_UNKNOWN);
         reaper_set(seat, reaper->limits.header_ms);
     }
     pthread_mutex_unlock(&reaper->lock);
     return seat;
+}
+
+bool reaper_has_closed(const struct reaper_seat *seat) {
+    return seat != NULL && atomic_load(&seat->is_closed);
 }
 
 void reaper_leave(struct reaper_seat *seat) {

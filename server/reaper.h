@@ -3,6 +3,7 @@
 #ifndef SERVER_REAPER_H
 #define SERVER_REAPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ size_t reaper_closed(const struct reaper *reaper);
 
 /* A fresh connection: its first headers are due. NULL when all seats are taken. */
 struct reaper_seat *reaper_enter(struct reaper *reaper, int socket_fd);
+
+/* Whether it was the reaper that closed it. */
+bool reaper_has_closed(const struct reaper_seat *seat);
 
 /* To be called before the descriptor is closed. */
 void reaper_leave(struct reaper_seat *seat);

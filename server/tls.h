@@ -8,7 +8,7 @@
 /* TLS 1.2 and 1.3, with GnuTLS's usual ciphers. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-#define TLS_ERROR_SIZE (2 * PRIVATE_FILE_ERROR_SIZE)
+#define TLS_ERROR_SIZE ((size_t)640)
 
 struct tls {
     struct api_buffer certificate; /* PEM, NUL-terminated */

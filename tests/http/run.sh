@@ -9,6 +9,7 @@ set -u
 . "$here/batch.sh"
 . "$here/process.sh"
 . "$here/commands.sh"
+. "$here/access.sh"
 . "$here/load.sh"
 
 # the functions of a file that are cases, in the order in which they stand there
@@ -38,10 +39,12 @@ run_case case_stop_after_all_cases
 # these start daemons of their own
 adopt observed python3 "$here/observed.py" "$skind"
 adopt overload python3 "$here/overload.py" "$(dirname "$skind")/tests/http/skind-stall"
-for name in $(cases_of process.sh) $(cases_of commands.sh); do
+for name in $(cases_of process.sh) $(cases_of commands.sh) $(cases_of access.sh); do
     run_case "$name"
 done
 load_run
+
+slow_scenarios
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -212,6 +212,60 @@ static void test_addresses_read_back(void **state) {
     }
 }
 
+static void test_unix_addresses(void **state) {
+    struct address address;
+    char text[ADDRESS_TEXT_SIZE];
+    char most[5 + sizeof address.socket.path.sun_path + 1] = "unix:/";
+    (void)state;
+    assert_true(address_parse("unix:/run/skind.sock", &address));
+    assert_true(address_is_unix(&address));
+    assert_int_equal(address_port(&address), 0);
+    address_port_set(&address, 1234);
+    address_format(&address, text);
+    assert_string_equal(text, "unix:/run/skind.sock");
+    assert_true(address_parse("unix:/a:1", &address));
+    memset(most + 6, 'a', sizeof address.socket.path.sun_path - 2);
+    assert_true(address_parse(most, &address));
+    address_format(&address, text);
+    assert_string_equal(text, most);
+    most[strlen(most)] = 'a';
+    assert_false(address_parse(most, &address));
+    assert_false(address_parse("unix:", &address));
+    assert_false(address_parse("unix:/", &address));
+    assert_false(address_parse("unix:skind.sock", &address));
+    assert_false(address_parse("unix:@skind", &address));
+}
+
+static void test_what_only_this_machine_reaches(void **state) {
+    static const struct {
+        const char *text;
+        bool is_local;
+    } rows[] = {
+        {"127.0.0.1:1", true},
+        {"127.255.0.9:1", true},
+        {"localhost:1", true},
+        {"[::1]:1", true},
+        {"unix:/a", true},
+        {"[::ffff:127.0.0.1]:1", true},
+        {"0.0.0.0:1", false},
+        {"[::]:1", false},
+        {"10.0.0.1:1", false},
+        {"128.0.0.1:1", false},
+        {"[::ffff:10.0.0.1]:1", false},
+        {"[fe80::1]:1", false},
+        {"[::2]:1", false},
+        {"126.255.255.255:1", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct address address;
+        assert_true(address_parse(rows[i].text, &address));
+        if (address_is_local(&address) != rows[i].is_local) {
+            fail_msg("%s", rows[i].text);
+        }
+    }
+}
+
 static void test_bad_addresses_are_refused(void **state) {
     static const char *const bad[] = {
         "",
@@ -260,6 +314,8 @@ int main(void) {
         cmocka_unit_test_setup(test_texts_and_switches, clear_environment),
         cmocka_unit_test_setup(test_lists_of_flags_replace_the_environment, clear_environment),
         cmocka_unit_test_setup(test_addresses_read_back, clear_environment),
+        cmocka_unit_test_setup(test_unix_addresses, clear_environment),
+        cmocka_unit_test_setup(test_what_only_this_machine_reaches, clear_environment),
         cmocka_unit_test_setup(test_bad_addresses_are_refused, clear_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
