@@ -43,20 +43,6 @@ def idle_stays():
         check(ask(connection).status == 200, "not served again")
 
 
-def connection_limit():
-    """Of a daemon with 2 connections: a third waits until one of them goes."""
-    first, second, third = (wire.connect(port) for _ in range(3))
-    check(ask(first).status == 200 and ask(second).status == 200, "the first two are not served")
-    third.sendall(GET)
-    readable, _, _ = select.select([third], [], [], 0.5)
-    check(not readable, "a third was served, or closed")
-    check(ask(first).status == 200, "the first is no longer served")
-    first.close()
-    reply = wire.Reader(third).reply()
-    check(reply is not None and reply.status == 200, "the third is not served when there is room")
-    check(ask(second).status == 200, "the second is no longer served")
-
-
 def many():
     """200 connections, all open at a time."""
     connections = [wire.connect(port) for _ in range(200)]

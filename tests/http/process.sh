@@ -170,10 +170,6 @@ case_idle_timeout_closes_what_is_silent() {
     limits idle-stays --idle-timeout-s 60
 }
 
-case_max_connections_lets_more_wait() {
-    limits connections --max-connections 2 --threads 1
-}
-
 case_descriptor_limit_is_raised() {
     local soft
     soft=$(ulimit -Sn)
