@@ -184,6 +184,8 @@ bench: setup-bench
 	@$(MAKE) -s -j $(shell nproc) config=release all build/release/tests/bench/plain_server
 	tests/bench/http.sh build/release
 	python3 tests/bench/batch.py build/release/skind
+	python3 tests/bench/stream.py build/release/skind
+	python3 tests/bench/healthz.py build/release/skind
 
 # FUZZ_SECONDS (60) for each target; FUZZ_TARGETS names some of them
 fuzz: setup-fuzz

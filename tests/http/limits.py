@@ -109,6 +109,6 @@ def left_behind():
     check(statuses in ([], [431]), f"got {statuses}")
 
 
-{"idle-closes": idle_closes, "idle-stays": idle_stays, "connections": connection_limit,
+{"idle-closes": idle_closes, "idle-stays": idle_stays,
  "many": many, "endless": endless_body, "drained": drained_body, "claimed": claimed_body,
  "left": left_behind}[scenario]()
