@@ -52,6 +52,8 @@ threads = [threading.Thread(target=ask) for _ in range(4)]
 for thread in threads:
     thread.start()
 for number in range(ROUNDS):
+    if faults:
+        break
     newest = f"token-{number}"
     write("alpha", newest)
     os.kill(pid, signal.SIGHUP)
