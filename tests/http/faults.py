@@ -49,9 +49,8 @@ def serves():
     return True
 
 
-def killed(name, send, is_reset):
+def killed(name, send, is_reset, before):
     """Clients that send and go; service is then as before and each descriptor is given back."""
-    before = proc.descriptors(pid)
     most = 0
     for _ in range(HUNDREDS):
         with wire.connect(port) as connection:
@@ -84,8 +83,8 @@ def in_reply(connection):
 
 
 def kills():
-    serves()  # what the daemon opens once, it has opened now
-    return all([killed(name, send, is_reset) for is_reset in (False, True) for name, send in
+    before = proc.descriptors(pid)  # nobody is connected yet
+    return all([killed(name, send, is_reset, before) for is_reset in (False, True) for name, send in
                 (("in the headers", in_headers), ("in upload", in_upload),
                  ("while it is worked on", in_work), ("in the reply", in_reply))])
 
