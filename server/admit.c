@@ -64,6 +64,10 @@ static bool admit_content_encoding(const struct gate_request *request,
     }
     if (encoding != NULL &&
         (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0)) {
+        if (admission->is_stream) {
+            return admit_refuse(admission, API_UNSUPPORTED_MEDIA_TYPE,
+                                "A stream of lines is not taken in gzip.");
+        }
         admission->is_packed = true;
         return true;
     }
@@ -96,14 +100,22 @@ static bool admit_body(const struct gate_request *request, const struct gate_ver
 }
 
 static bool admit_accept_lines(const struct gate_request *request, struct admission *admission) {
-    size_t count;
-    const char *accept = gate_header_find(request, "Accept", &count);
-    if (accept == NULL || strstr(accept, "application/x-ndjson") != NULL ||
-        strstr(accept, "application/*") != NULL || strstr(accept, "*/*") != NULL) {
-        return true;
+    static const char *const ranges[] = {API_TYPE_LINES, "application/*", "*/*"};
+    bool is_limited = false;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct gate_header *header = &request->headers[i];
+        if (strcasecmp(header->name, "Accept") != 0) {
+            continue;
+        }
+        is_limited = true;
+        for (size_t k = 0; k < sizeof ranges / sizeof ranges[0]; k++) {
+            if (strcasestr(header->value, ranges[k]) != NULL) {
+                return true;
+            }
+        }
     }
-    return admit_refuse(admission, API_NOT_ACCEPTABLE,
-                        "A stream of lines is answered in application/x-ndjson.");
+    return !is_limited || admit_refuse(admission, API_NOT_ACCEPTABLE,
+                                       "A stream of lines is answered in application/x-ndjson.");
 }
 
 static bool admit_accept(const struct gate_request *request, struct admission *admission) {

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,8 @@ struct http_client {
 struct http_server {
     const struct settings *settings;
     struct state *state;
+    pthread_mutex_t stream_lock;
+    struct http_request *streams; /* open ones, so that a stop can cut them */
     struct address address;
     struct reaper *reaper;
     size_t door_limit; /* connections of one thread that the library takes */
@@ -85,7 +88,9 @@ struct http_request {
     struct http_server *server;
     struct MHD_Connection *connection;
     bool has_begun;
-    struct stream *stream; /* for lines; NULL until the first bytes */
+    struct stream *stream;            /* for lines; NULL until the first bytes */
+    struct http_request *next_stream; /* in the server's list of them */
+    bool is_paused;                   /* a stream that waited: its clock has to start anew */
     bool is_http_1_1;
     bool has_result;            /* back from the pool: work.reply is set */
     size_t held;                /* bytes counted in state.inflight_bytes */
@@ -564,13 +569,29 @@ static void http_request_record(const struct http_request *request,
     if (request->stream != NULL) {
         const struct stream_counts counts = stream_counts(request->stream);
         exchange.status = 200;
-        exchange.end = counts.is_broken ? EXCHANGE_CLIENT_GONE : EXCHANGE_ANSWERED;
+        exchange.end = counts.is_broken                      ? EXCHANGE_CLIENT_GONE
+                       : stream_is_finished(request->stream) ? EXCHANGE_ANSWERED
+                       : exchange.end == EXCHANGE_ANSWERED   ? EXCHANGE_BROKEN
+                                                             : exchange.end;
         exchange.reply_bytes = counts.reply_size;
         exchange.items = counts.lines;
     }
     const char *label = metrics_route_label(state->metrics, exchange.route, exchange.operation);
     metrics_count(state->metrics, &exchange);
     log_exchange(state->log, &exchange, label);
+}
+
+static void http_stream_unlist(struct http_request *request) {
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->stream_lock);
+    struct http_request **at = &server->streams;
+    while (*at != NULL && *at != request) {
+        at = &(*at)->next_stream;
+    }
+    if (*at != NULL) {
+        *at = request->next_stream;
+    }
+    pthread_mutex_unlock(&server->stream_lock);
 }
 
 static void http_request_end(struct http_request *request, struct MHD_Connection *connection,
@@ -580,7 +601,10 @@ static void http_request_end(struct http_request *request, struct MHD_Connection
         request->client->request = NULL;
         reaper_await_request(http_seat(request));
         http_request_release(request);
-        stream_abandon(request->stream);
+        if (request->stream != NULL) {
+            http_stream_unlist(request);
+            stream_abandon(request->stream);
+        }
         if (request->has_result) {
             api_reply_finish(&request->work.reply);
         }
@@ -678,20 +702,53 @@ static void http_stream_resume(void *context) {
     MHD_resume_connection(request->connection);
 }
 
+/* The headers that depend on who asks, as http_add_front_headers gives them elsewhere. */
+static void http_stream_headers(const struct http_request *request, char *text, size_t size) {
+    const char *origin = request->grant.origin;
+    snprintf(text, size, "%s%s%s%s%s%s%s",
+             front_has_origins(request->server->state->front) ? "Vary: Origin\r\n" : "",
+             origin != NULL ? "Access-Control-Allow-Origin: " : "", origin != NULL ? origin : "",
+             origin != NULL ? "\r\nAccess-Control-Expose-Headers: Retry-After, X-Request-Id\r\n"
+                            : "",
+             request->trace.parent[0] != '\0' ? "traceparent: " : "", request->trace.parent,
+             request->trace.parent[0] != '\0' ? "\r\n" : "");
+}
+
+static void http_stream_list(struct http_request *request) {
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->stream_lock);
+    request->next_stream = server->streams;
+    server->streams = request;
+    pthread_mutex_unlock(&server->stream_lock);
+}
+
+void http_cut_streams(struct http_server *server) {
+    pthread_mutex_lock(&server->stream_lock);
+    for (struct http_request *at = server->streams; at != NULL; at = at->next_stream) {
+        shutdown(at->work.socket_fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&server->stream_lock);
+}
+
 static bool http_stream_start(struct http_request *request, struct MHD_Connection *connection) {
     const struct http_server *server = request->server;
+    char headers[STREAM_MAX_HEADERS];
+    http_stream_headers(request, headers, sizeof headers);
     if (server->settings->tls_cert != NULL) {
         http_request_refuse(request, API_NOT_IMPLEMENTED,
                             "A stream of lines needs a plain connection; end TLS at a proxy.");
         return false;
     }
     request->connection = connection;
+    request->work.socket_fd = http_socket(connection);
     request->stream = stream_create(&(struct stream_options){
         .pool = server->state->pool,
         .writer = server->state->stream_writer,
-        .socket_fd = http_socket(connection),
+        .socket_fd = request->work.socket_fd,
         .is_chunked = request->is_http_1_1,
         .request_id = request->request_id,
+        .headers = headers,
+        .inflight_bytes = &server->state->inflight_bytes,
         .max_line_size = server->settings->max_body_bytes,
         .max_reply_size = API_MAX_REPLY_SIZE,
         .resume = http_stream_resume,
@@ -699,12 +756,17 @@ static bool http_stream_start(struct http_request *request, struct MHD_Connectio
     });
     if (request->stream == NULL) {
         http_request_refuse(request, API_OVERLOADED, "The queue is full.");
+        return false;
     }
-    return request->stream != NULL;
+    http_stream_list(request);
+    return true;
 }
 
-/* Suspends first: progress may come before the wait is asked for. */
+/* Suspends first: progress may come before the wait is asked for. While it waits the client owes
+ * nothing; how fast it takes its results is the stream writer's business. */
 static void http_stream_wait(struct http_request *request) {
+    reaper_pause(http_seat(request));
+    request->is_paused = true;
     MHD_suspend_connection(request->connection);
     if (!stream_wait(request->stream)) {
         MHD_resume_connection(request->connection);
@@ -713,7 +775,12 @@ static void http_stream_wait(struct http_request *request) {
 
 static enum MHD_Result http_stream_take(struct http_request *request, const char *data,
                                         size_t *size) {
+    if (request->is_paused) {
+        reaper_await_body(http_seat(request));
+        request->is_paused = false;
+    }
     const size_t taken = stream_feed(request->stream, data, *size);
+    reaper_progress(http_seat(request), taken);
     if (stream_counts(request->stream).is_broken) {
         return MHD_NO;
     }
@@ -836,11 +903,7 @@ static enum MHD_Result http_request_begin(struct http_request *request,
     gate_check(&gate, &verdict);
     http_request_name(request, &gate);
     request->claimed = verdict.body_size;
-    if (request->admission.is_stream) {
-        reaper_pause(http_seat(request)); /* lines come when they come; stream.c sees to the rest */
-    } else {
-        reaper_await_body(http_seat(request));
-    }
+    reaper_await_body(http_seat(request));
     if (verdict.action == GATE_PASS) {
         http_request_admit(request, connection, &gate, &verdict);
     } else {
@@ -901,10 +964,9 @@ static enum MHD_Result http_handle(void *context, struct MHD_Connection *connect
         return http_request_begin(request, connection, method, version);
     }
     if (request->admission.is_stream && request->code == API_OK) {
-        if (request->stream == NULL && !http_stream_start(request, connection)) {
-            return *size > 0 ? MHD_YES : http_respond(request, connection);
+        if (request->stream != NULL || http_stream_start(request, connection)) {
+            return *size > 0 ? http_stream_take(request, data, size) : http_stream_end(request);
         }
-        return *size > 0 ? http_stream_take(request, data, size) : http_stream_end(request);
     }
     if (*size > 0) {
         size_t taken = *size;
@@ -1012,6 +1074,7 @@ struct http_server *http_create(const struct settings *settings, struct state *s
     struct http_server *server = calloc(1, sizeof *server);
     size_t count = settings->threads > 0 ? settings->threads : processors_allowed();
     if (server != NULL) {
+        pthread_mutex_init(&server->stream_lock, NULL);
         server->settings = settings;
         server->state = state;
         server->address = *front_address(state->front);
@@ -1100,6 +1163,7 @@ void http_destroy(struct http_server *server) {
     free(server->doors);
     free(server->daemons);
     free(server->sockets);
+    pthread_mutex_destroy(&server->stream_lock);
     free(server);
 }
 

@@ -23,6 +23,9 @@ const struct address *http_address(const struct http_server *server);
 /* Stops listening. What the kernel had accepted already is still served. */
 void http_quiesce(struct http_server *server);
 
+/* Ends what is open of streams of lines, which have no end of their own. */
+void http_cut_streams(struct http_server *server);
+
 struct http_load {
     size_t open_requests; /* begun and not yet answered in full */
     size_t requests;      /* ever begun */

@@ -30,6 +30,9 @@ enum { EXIT_USAGE = 2 };
 #define MAIN_QUIET_MS 250
 #define MAIN_TICK_MS 5
 
+/* How long cut streams and jobs that are all but done may take to be over. */
+#define MAIN_SETTLE_MS 500
+
 static void main_help(void) {
     fputs(
         "skind " SKIND_VERSION ": bind matrices and skinning palettes over HTTP\n\n"
@@ -79,6 +82,19 @@ static void main_drain(const struct http_server *server, const struct state *sta
             _exit(EXIT_FAILURE);
         }
     }
+}
+
+/* Behind the drain nothing new comes to the pool, and streams, which have no end of their own, are
+ * cut. Returns whether the pool is empty then. */
+static bool main_settle(struct http_server *server, struct pool *pool) {
+    const struct timespec tick = {.tv_nsec = MAIN_TICK_MS * 1000000L};
+    const long start_ms = main_now_ms();
+    pool_close(pool);
+    http_cut_streams(server);
+    while (pool_load(pool).tasks > 0 && main_now_ms() - start_ms < MAIN_SETTLE_MS) {
+        nanosleep(&tick, NULL);
+    }
+    return pool_load(pool).tasks == 0;
 }
 
 /* A connection is a descriptor; the soft limit is often 1,024 where the hard one is far higher. */
@@ -147,7 +163,7 @@ static int main_serve(const struct settings *settings) {
     }
     state.pool = pool_create(settings->workers > 0 ? settings->workers : processors_allowed(),
                              settings->queue);
-    state.stream_writer = stream_writer_create(settings->queue, settings->idle_timeout_s * 1000);
+    state.stream_writer = stream_writer_create(settings->queue, settings->transfer_timeout_ms);
     if (state.pool == NULL || state.stream_writer == NULL) {
         fputs("skind: cannot start the worker threads\n", stderr);
         goto failed;
@@ -168,14 +184,14 @@ static int main_serve(const struct settings *settings) {
     atomic_store(&state.stopping, true);
     http_quiesce(server);
     main_drain(server, &state, &signals, (long)settings->grace_ms);
-    if (pool_load(state.pool).tasks > 0) {
+    if (!main_settle(server, state.pool)) {
         /* a job that cannot be waited for: its connection is suspended, and stopping the HTTP
          * library would abort */
         log_message(state.log, LOG_ERROR, "a request is still being worked on; stopped without it");
         _exit(EXIT_FAILURE);
     }
+    http_destroy(server); /* first: until then its threads may still ask the pool */
     pool_destroy(state.pool);
-    http_destroy(server);
     stream_writer_destroy(state.stream_writer);
     log_destroy(state.log);
     metrics_destroy(state.metrics);

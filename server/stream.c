@@ -20,7 +20,14 @@
 /* "00000000\r\n" before a chunk's bytes: leading zeros are allowed (RFC 9112, section 7.1). */
 #define STREAM_FRAME_SIZE 10
 
-#define STREAM_HEAD_SIZE 512
+#define STREAM_HEAD_SIZE (512 + STREAM_MAX_HEADERS)
+
+/* Bytes that a stream may hold, as far as more than one chunk is concerned: lines in work, counted
+ * with the results that they will have, and results that the client has not taken. */
+#define STREAM_MAX_HELD ((size_t)8 << 20)
+
+/* A line of numbers gives about half its size; one of short objects some ten times. */
+#define STREAM_RESULT_RATIO 8
 
 enum stream_chunk_state { STREAM_FREE, STREAM_RUNNING, STREAM_READY };
 
@@ -33,6 +40,7 @@ struct stream_chunk {
     struct api_buffer text;  /* whole lines; the last may lack its newline */
     struct api_buffer reply; /* framed */
     size_t sent;             /* bytes of reply */
+    size_t held;             /* bytes counted for it */
     size_t lines;
     size_t failed;
 };
@@ -51,6 +59,7 @@ struct stream {
     size_t first; /* the oldest chunk */
     size_t count;
     size_t running;
+    size_t held; /* by all chunks */
     bool is_ended;
     bool is_waiting;
     bool is_abandoned; /* the last worker frees it */
@@ -83,7 +92,15 @@ static bool stream_send(struct stream *stream, const struct api_buffer *bytes, s
     return !stream->counts.is_broken;
 }
 
+/* Counts `size` bytes for the chunk from now on, in place of what was counted. */
+static void chunk_hold(struct stream *stream, struct stream_chunk *chunk, size_t size) {
+    stream->held += size - chunk->held;
+    atomic_fetch_add(stream->options.inflight_bytes, size - chunk->held);
+    chunk->held = size;
+}
+
 static void chunk_free(struct stream *stream, struct stream_chunk *chunk) {
+    chunk_hold(stream, chunk, 0);
     api_buffer_finish(&chunk->text);
     api_buffer_finish(&chunk->reply);
     chunk->state = STREAM_FREE;
@@ -104,7 +121,8 @@ static bool stream_is_done(const struct stream *stream) {
 }
 
 static bool stream_has_room(const struct stream *stream) {
-    return stream->count < STREAM_WINDOW || stream->counts.is_broken;
+    const bool fits = stream->count == 0 || stream->held < STREAM_MAX_HELD;
+    return (fits && stream->count < STREAM_WINDOW) || stream->counts.is_broken;
 }
 
 /* The head or the terminator, whichever is next; true when nothing of it is left. */
@@ -168,6 +186,7 @@ static void stream_free(struct stream *stream) {
     pthread_mutex_lock(&stream->lock); /* whoever told of the end has let go of it */
     pthread_mutex_unlock(&stream->lock);
     pool_release(stream->options.pool);
+    atomic_fetch_sub(stream->options.inflight_bytes, stream->held);
     for (size_t i = 0; i < STREAM_WINDOW; ++i) {
         api_buffer_finish(&stream->chunks[i].text);
         api_buffer_finish(&stream->chunks[i].reply);
@@ -277,6 +296,8 @@ static size_t chunk_done(struct pool_task *task) {
     struct stream *stream = chunk->stream;
     pthread_mutex_lock(&stream->lock);
     chunk->state = STREAM_READY;
+    api_buffer_finish(&chunk->text);
+    chunk_hold(stream, chunk, chunk->reply.capacity);
     stream->running -= 1;
     stream->counts.lines += chunk->lines;
     stream->counts.failed += chunk->failed;
@@ -329,6 +350,7 @@ static void stream_start_chunk(struct stream *stream, const char *data, size_t s
     api_buffer_init(&chunk->reply, 0);
     stream->line_is_too_long = false;
     stream->line_number += count_lines(data, size);
+    chunk_hold(stream, chunk, STREAM_RESULT_RATIO * chunk->text.size);
     stream->count += 1;
     stream->running += 1;
     if (chunk->text.failed) {
@@ -395,9 +417,9 @@ static void write_head(struct stream *stream) {
     (void)strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &parts);
     (void)snprintf(head, sizeof head,
                    "HTTP/1.1 200 OK\r\nDate: %s\r\nConnection: close\r\n"
-                   "Content-Type: application/x-ndjson\r\n%sX-Request-Id: %s\r\n\r\n",
+                   "Content-Type: application/x-ndjson\r\n%s%sX-Request-Id: %s\r\n\r\n",
                    date, options->is_chunked ? "Transfer-Encoding: chunked\r\n" : "",
-                   options->request_id);
+                   options->headers, options->request_id);
     api_buffer_init(&stream->edge, STREAM_HEAD_SIZE);
     api_buffer_text(&stream->edge, head);
 }
@@ -414,7 +436,7 @@ struct stream *stream_create(const struct stream_options *options) {
     stream->watch.ready = stream_ready;
     api_buffer_init(&stream->line, options->max_line_size);
     write_head(stream);
-    stream->options.request_id = NULL;
+    stream->options.request_id = stream->options.headers = NULL;
     if (stream->edge.failed) {
         stream_free(stream);
         return NULL;

@@ -12,19 +12,24 @@
 
 #include "api/buffer.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct stream;
 
+#define STREAM_MAX_HEADERS 1024
+
 struct stream_options {
     struct pool *pool;
     struct stream_writer *writer;
-    int socket_fd;          /* the client's; not closed here */
-    bool is_chunked;        /* HTTP/1.1; else the end of the connection ends the reply */
-    const char *request_id; /* copied */
-    size_t max_line_size;   /* a longer line is answered with a problem */
-    size_t max_reply_size;  /* of one line */
+    int socket_fd;                 /* the client's; not closed here */
+    bool is_chunked;               /* HTTP/1.1; else the end of the connection ends the reply */
+    const char *request_id;        /* copied */
+    const char *headers;           /* more lines for the head, each with its end; copied */
+    atomic_size_t *inflight_bytes; /* counts lines in work and results not yet taken */
+    size_t max_line_size;          /* a longer line is answered with a problem */
+    size_t max_reply_size;         /* of one line */
     void (*resume)(void *context);
     void *context;
 };

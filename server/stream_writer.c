@@ -52,11 +52,12 @@ static void writer_remove(struct stream_writer *writer, struct stream_watch *wat
 /* With the lock held; it is released while the watch is called. */
 static void writer_call(struct stream_writer *writer, struct stream_watch *watch, bool stalled) {
     writer->current = watch;
+    watch->again = false;
     pthread_mutex_unlock(&writer->lock);
     const bool goes_on = watch->ready(watch, stalled);
     pthread_mutex_lock(&writer->lock);
     watch->since_ns = writer_now_ns();
-    if (!goes_on) {
+    if (!goes_on && !watch->again) { /* a worker may have found the socket full since */
         writer_remove(writer, watch);
     }
     writer->current = NULL;
@@ -94,7 +95,9 @@ static void writer_serve(struct stream_writer *writer, size_t count) {
             continue;
         }
         const bool is_ready = writer->poll_fds[i + 1].revents != 0;
-        if (is_ready || now_ns - watch->since_ns > writer->stall_ns) {
+        const bool is_stalled =
+            now_ns > watch->since_ns && now_ns - watch->since_ns > writer->stall_ns;
+        if (is_ready || is_stalled) {
             writer_call(writer, watch, !is_ready);
         }
     }
@@ -163,6 +166,7 @@ void stream_writer_destroy(struct stream_writer *writer) {
 bool stream_writer_watch(struct stream_writer *writer, struct stream_watch *watch) {
     pthread_mutex_lock(&writer->lock);
     bool ok = watch->place != 0;
+    watch->again = true;
     if (!ok && writer->count < writer->capacity) {
         writer->watches[writer->count++] = watch;
         watch->place = writer->count;

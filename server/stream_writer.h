@@ -14,6 +14,7 @@ struct stream_watch {
     /* The socket takes bytes, or is dead: go on writing. Returns whether to go on watching. */
     bool (*ready)(struct stream_watch *watch, bool stalled);
     uint64_t since_ns;
+    bool again;   /* asked for while it was being called */
     size_t place; /* in the writer's table, plus 1; 0 when not there */
 };
 

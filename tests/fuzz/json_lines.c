@@ -15,6 +15,7 @@
 /* One pool for the whole run; the fuzzer ends the process. */
 static struct pool *pool;
 static struct stream_writer *writer;
+static atomic_size_t inflight;
 
 static void resume(void *context) {
     (void)context; /* nothing is suspended here: the loop below looks by itself */
@@ -36,6 +37,8 @@ static void run(const uint8_t *data, size_t size, size_t step, struct api_buffer
                                                                    .socket_fd = fds[0],
                                                                    .is_chunked = true,
                                                                    .request_id = "fuzz",
+                                                                   .headers = "",
+                                                                   .inflight_bytes = &inflight,
                                                                    .max_line_size = MAX_LINE,
                                                                    .max_reply_size = MAX_REPLY,
                                                                    .resume = resume});
@@ -124,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     api_buffer_init(&reply, SIZE_MAX / 2);
     api_buffer_init(&body, SIZE_MAX / 2);
     run(data + 1, size - 1, 1 + data[0], &reply);
+    fuzz_require(atomic_load(&inflight) == 0);
     unframe(&reply, &body);
     check_results(data + 1, size - 1, &body);
     api_buffer_finish(&reply);

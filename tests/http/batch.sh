@@ -67,3 +67,18 @@ case_frames() {
     type=application/octet-stream post 'palette?frames=3' "@$work/raw"
     is_problem size-mismatch 422
 }
+
+case_lines_are_not_taken_in_gzip() {
+    batch_item a 12 | gzip >"$work/packed"
+    request -H 'Content-Type: application/x-ndjson' -H 'Content-Encoding: gzip' \
+        --data-binary "@$work/packed" "$base/v1/batch"
+    is_problem unsupported-media-type 415
+}
+
+case_lines_carry_the_trace_and_any_spelling_of_accept() {
+    local trace=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+    request -H 'Content-Type: application/x-ndjson' -H 'Accept: text/html' -H "traceparent: $trace" \
+        -H 'Accept: Application/X-NDJSON' --data-binary "$(batch_item a 12)" "$base/v1/batch"
+    is status "$status" 200
+    is traceparent "$(header traceparent)" "$trace"
+}

@@ -7,6 +7,7 @@ set -u
 . "$here/requests.sh"
 . "$here/operations.sh"
 . "$here/batch.sh"
+. "$here/streams.sh"
 . "$here/process.sh"
 . "$here/commands.sh"
 . "$here/access.sh"
@@ -39,7 +40,7 @@ run_case case_stop_after_all_cases
 # these start daemons of their own
 adopt observed python3 "$here/observed.py" "$skind"
 adopt overload python3 "$here/overload.py" "$(dirname "$skind")/tests/http/skind-stall"
-for name in $(cases_of process.sh) $(cases_of commands.sh) $(cases_of access.sh); do
+for name in $(cases_of process.sh) $(cases_of commands.sh) $(cases_of access.sh) $(cases_of streams.sh); do
     run_case "$name"
 done
 load_run
