@@ -329,7 +329,7 @@ static void test_zero_bytes(void **state) {
         size_t size;
         size_t offset;
     } rows[] = {
-#define ROW(text, offset) {text, sizeof text - 1, (offset)}
+#define ROW(text, offset) {(text), sizeof(text) - 1, (offset)}
         ROW("{\"names\":[1\0],\"a\":\"\x7f"
             "fffffffff\"}",
             11),
