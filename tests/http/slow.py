@@ -276,6 +276,21 @@ def few_descriptors():
     limit = next(line for line in open(f"/proc/{pid}/limits", encoding="ascii")
                  if line.startswith("Max open files"))
     judge("the daemon has 32 descriptors", limit.split()[3:5] == ["32", "32"], limit)
+    kept, statuses = [], []
+    while len(kept) < 60 and 503 not in statuses:
+        connection = wire.connect(port)
+        connection.settimeout(SLACK_S)
+        kept.append(connection)
+        connection.sendall(GET.replace(b"/healthz", b"/version") + b"\r\n")
+        try:
+            statuses.append(wire.Reader(connection).reply().status)
+        except TimeoutError:
+            statuses.append("hangs")
+            break
+    judge("with 32 descriptors clients get 503 before any has to wait",
+          len(statuses) > 2 and statuses == [200] * (len(statuses) - 1) + [503], str(statuses))
+    for connection in kept:
+        connection.close()
     connections = [wire.connect(port) for _ in range(60)]
     for connection in connections:
         connection.sendall(GET)  # not the end of the headers
