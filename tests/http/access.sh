@@ -52,8 +52,8 @@ slow_scenario() {
 slow_scenarios() {
     slow_scenario deadlines --threads 2 --header-timeout-ms 1500 --transfer-timeout-ms 1500 \
         --min-rate-bytes-per-s 10000 --idle-timeout-s 1
-    slow_scenario waiting --workers 1 --threads 2 --transfer-timeout-ms 1500 \
-        --min-rate-bytes-per-s 10000
+    slow_scenario waiting --workers 1 --threads 2 --transfer-timeout-ms 700 \
+        --max-inflight-bytes 2147483648
     slow_scenario connections --max-connections 4 --threads 2
     local whole=$skind
     printf '#!/bin/sh\nulimit -n 32\nexec "%s" "$@"\n' "$whole" >"$work/few"
