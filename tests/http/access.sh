@@ -52,8 +52,8 @@ slow_scenario() {
 slow_scenarios() {
     slow_scenario deadlines --threads 2 --header-timeout-ms 1500 --transfer-timeout-ms 1500 \
         --min-rate-bytes-per-s 10000 --idle-timeout-s 1
-    slow_scenario waiting --workers 1 --threads 2 --transfer-timeout-ms 1500 \
-        --min-rate-bytes-per-s 10000
+    slow_scenario waiting --workers 1 --threads 2 --transfer-timeout-ms 700 \
+        --max-inflight-bytes 2147483648
     slow_scenario connections --max-connections 4 --threads 2
     local whole=$skind
     printf '#!/bin/sh\nulimit -n 32\nexec "%s" "$@"\n' "$whole" >"$work/few"
@@ -487,6 +487,29 @@ case_unix_socket_left_over_is_replaced_and_nothing_else() {
     echo precious >"$path"
     fails_to_start 1 'the path is in use' --listen "unix:$path"
     is "a file that is no socket" "$(cat "$path")" precious
+    # a daemon that is too busy to accept is not gone
+    rm -f "$path"
+    mkfifo "$work/hold"
+    python3 -c '
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen(0)
+waiting = []
+try:
+    while True:
+        waiting.append(socket.socket(socket.AF_UNIX))
+        waiting[-1].setblocking(False)
+        waiting[-1].connect(sys.argv[1])
+except BlockingIOError:
+    print("full", flush=True)
+sys.stdin.read()' "$path" <"$work/hold" >"$work/full" &
+    local holder=$!
+    exec 8>"$work/hold"
+    eventually grep -q full "$work/full" || is "the queue" open full
+    fails_to_start 1 'the path is in use' --listen "unix:$path"
+    exec 8>&-
+    wait "$holder"
     fails_to_start 2 ADDRESS:PORT --listen unix:relative.sock
     fails_to_start 2 ADDRESS:PORT --listen "unix:/$(printf '%120s' '' | tr ' ' a)"
 }
