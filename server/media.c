@@ -135,18 +135,24 @@ static int media_specificity(struct media_text range, const char *name) {
     return media_text_is(range, "*/*") ? 1 : 0;
 }
 
-static void media_range_add(struct media_preference *preference, struct media_text range) {
+/* The weight of an element, 1000 when it names none; leaves the element without its parameters. */
+static int media_cut_quality(struct media_text *range) {
     struct media_text part;
     struct media_text name;
     struct media_text value;
-    struct media_text rest = range;
+    struct media_text rest = *range;
     int quality = 1000;
-    media_next(&rest, ';', &range);
+    media_next(&rest, ';', range);
     while (media_next(&rest, ';', &part)) {
         if (media_parameter(part, &name, &value) && media_text_is(name, "q")) {
             quality = media_quality(value);
         }
     }
+    return quality;
+}
+
+static void media_range_add(struct media_preference *preference, struct media_text range) {
+    const int quality = media_cut_quality(&range);
     for (int media = 0; quality >= 0 && media < 2; media++) {
         int specificity = media_specificity(range, media_names[media]);
         if (specificity > preference->of[media].specificity) {
@@ -180,17 +186,7 @@ bool media_accept_choose(const struct media_preference *preference, bool octets_
 }
 
 static void media_coding_add(struct media_codings *codings, struct media_text range) {
-    struct media_text part;
-    struct media_text name;
-    struct media_text value;
-    struct media_text rest = range;
-    int quality = 1000;
-    media_next(&rest, ';', &range);
-    while (media_next(&rest, ';', &part)) {
-        if (media_parameter(part, &name, &value) && media_text_is(name, "q")) {
-            quality = media_quality(value);
-        }
-    }
+    const int quality = media_cut_quality(&range);
     if (quality < 0) {
         return;
     }
